@@ -1,0 +1,115 @@
+"""The one home of parameter checks. Each message names parameter, rule, value and way out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from dpmondrian.domain import nearest_names
+from dpmondrian.exceptions import ParameterError
+
+__all__ = [
+    "check_choice",
+    "check_delta",
+    "check_epsilon",
+    "check_integer",
+    "check_score_parameters",
+    "check_shares",
+    "seed_of",
+]
+
+SMALLEST_EPSILON = 1e-6
+
+
+def _refuse(name: str, rule: str, value: Any, way_out: str) -> ParameterError:
+    return ParameterError(f"The '{name}' parameter of DPM must be {rule}. Got {value!r} instead. {way_out}")
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_) and math.isfinite(value)
+
+
+def check_epsilon(epsilon: Any) -> float:
+    """Return a finite epsilon of at least `SMALLEST_EPSILON`."""
+    if not _is_real(epsilon) or epsilon < SMALLEST_EPSILON:
+        raise _refuse(
+            "epsilon", f"a finite number of at least {SMALLEST_EPSILON:g}", epsilon, "Common choices lie between 0.1 and 3."
+        )
+    return float(epsilon)
+
+
+def check_delta(delta: Any) -> float:
+    """Return a delta in [0, 1)."""
+    if not _is_real(delta) or not 0.0 <= delta < 1.0:
+        raise _refuse(
+            "delta",
+            "a number in [0, 1)",
+            delta,
+            "Take one well below 1 / (number of people), such as 1e-7, or 0 for pure epsilon.",
+        )
+    return float(delta)
+
+
+def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
+    """Return a value that is one of the choices."""
+    if value not in choices:
+        hint = nearest_names([value], choices).strip()
+        raise _refuse(name, f"one of {list(choices)}", value, hint or "Choose one of these.")
+    return str(value)
+
+
+def check_integer(name: str, value: Any, least: int, most: int | None, way_out: str) -> int:
+    """Return a whole number within [least, most]."""
+    whole = isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
+    if not whole or value < least or (most is not None and value > most):
+        rule = f"a whole number of at least {least}" if most is None else f"a whole number from {least} to {most}"
+        raise _refuse(name, rule, value, way_out)
+    return int(value)
+
+
+def check_score_parameters(t: Any, q: Any, alpha: Any) -> tuple[float, float, float]:
+    """Return t, q and alpha with ``0 < 2q <= t <= 1``, ``q < 1/2`` and ``alpha > 0``."""
+    if not _is_real(q) or not 0.0 < q < 0.5:
+        raise _refuse("q", "a number with 0 < q < 0.5", q, "The default is 1/12.")
+    if not _is_real(t) or not 2.0 * q <= t <= 1.0:
+        raise _refuse("t", f"a number with 2q <= t <= 1, and q = {q:g}", t, "Raise 't' or lower 'q'; the defaults are 0.3 and 1/12.")
+    if not _is_real(alpha) or alpha <= 0:
+        raise _refuse("alpha", "a positive finite number", alpha, "The default is 5.")
+    return float(t), float(q), float(alpha)
+
+
+def check_shares(shares: Any, default: Mapping[str, float]) -> dict[str, float]:
+    """Return budget shares by name: all names of `default`, positive, summing to one."""
+    if shares is None:
+        return dict(default)
+    if not isinstance(shares, Mapping) or set(shares) != set(default):
+        raise _refuse(
+            "budget_shares", f"a mapping with the keys {sorted(default)}", shares, f"The default is {dict(default)}."
+        )
+    if not all(_is_real(share) and share > 0 for share in shares.values()):
+        raise _refuse("budget_shares", "a mapping to positive numbers", dict(shares), f"The default is {dict(default)}.")
+    total = math.fsum(shares.values())
+    if abs(total - 1.0) > 1e-9:
+        raise _refuse(
+            "budget_shares", f"shares that sum to one (they sum to {total:g})", dict(shares), f"The default is {dict(default)}."
+        )
+    return {name: float(shares[name]) for name in default}
+
+
+def seed_of(random_state: Any) -> int | None:
+    """Return None for secure noise, or the seed of a research run."""
+    if random_state is None:
+        return None
+    if isinstance(random_state, Integral) and not isinstance(random_state, bool | np.bool_) and random_state >= 0:
+        return int(random_state)
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63))
+    raise _refuse(
+        "random_state", "None, a whole number >= 0, or a NumPy generator", random_state, "Leave it at None for results to release."
+    )

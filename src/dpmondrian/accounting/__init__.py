@@ -1,0 +1,1 @@
+"""What a run may cost (plan), what it did cost (ledger), and how that is said (statement)."""

@@ -1,0 +1,65 @@
+"""The ledger: what was drawn, priced again from the noise that was really used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from dpmondrian.accounting.plan import Plan, PlannedDraw
+from dpmondrian.exceptions import BudgetError
+
+__all__ = ["Entry", "Ledger"]
+
+_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One mechanism of the statement.
+
+    `sensitivity` and `scale` are in `unit`; `n_draws` is the number of values it released (0 where the
+    tree ended earlier: the cost is charged all the same).
+    """
+
+    name: str
+    level: int | None
+    mechanism: str
+    unit: str
+    sensitivity: float
+    scale: float
+    cost: float
+    n_draws: int
+
+
+@dataclass
+class Ledger:
+    """Writes one entry per planned draw and refuses any draw that is not planned or costs more."""
+
+    plan: Plan
+    _written: dict[tuple[str, int | None], Entry] = field(default_factory=dict)
+
+    def write(
+        self, draw: PlannedDraw, *, unit: str, sensitivity: float, scale: float, cost: float, n_draws: int
+    ) -> None:
+        """Record a draw *before* it is made. The same entry may not be written twice."""
+        key = (draw.name, draw.level)
+        if self.plan.find(*key) is not draw or key in self._written:
+            raise BudgetError(f"The draw {draw.name!r} at level {draw.level} is not open in the plan.")
+        if cost > draw.cost * (1.0 + _TOLERANCE):
+            raise BudgetError(f"The draw {draw.name!r} at level {draw.level} would cost more than planned.")
+        self._written[key] = Entry(
+            draw.name, draw.level, draw.mechanism, unit, sensitivity, scale, draw.cost, n_draws
+        )
+
+    def close(self) -> tuple[Entry, ...]:
+        """Return one entry per planned draw, in the order of the plan.
+
+        A draw that a short tree did not reach is charged like the others: the guarantee is that of
+        the whole plan, since where the tree ends is itself released.
+        """
+        return tuple(
+            self._written.get(
+                (draw.name, draw.level),
+                Entry(draw.name, draw.level, draw.mechanism, "not drawn", 1.0, draw.multiplier, draw.cost, 0),
+            )
+            for draw in self.plan.draws
+        )

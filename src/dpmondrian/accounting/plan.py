@@ -1,0 +1,216 @@
+"""A plan: every draw of a run with its noise and its cost, made before any row is read.
+
+Three ways to share a budget:
+
+- `zcdp_plan` (the default variant): discrete Gaussian noise and the exponential mechanism, in zCDP;
+- `pure_plan` (the default variant with ``delta=0``): discrete Laplace noise and permute-and-flip;
+- `paper_plan` (``variant="paper"``): the paper's shares and basic composition.
+
+A planned draw fixes its *multiplier*, the noise scale per unit of sensitivity. Sensitivities of the
+centres depend on what is released on the way (a leaf's box, a radius); multipliers and costs do not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dpmondrian.accounting.zcdp import (
+    bounded_range_rho,
+    epsilon_from_rho,
+    gaussian_multiplier,
+    gaussian_rho,
+    rho_from_epsilon,
+)
+from dpmondrian.exceptions import BudgetError
+
+__all__ = [
+    "DEFAULT_SHARES",
+    "PAPER_SHARES",
+    "Plan",
+    "PlannedDraw",
+    "paper_plan",
+    "pure_plan",
+    "zcdp_plan",
+]
+
+DEFAULT_SHARES: Mapping[str, float] = {"splits": 0.45, "counts": 0.20, "centres": 0.35}
+PAPER_SHARES: Mapping[str, float] = {"interval": 0.04, "counts": 0.18, "splits": 0.18, "centres": 0.60}
+PAPER_DELTA_FOR_OFFSET = 0.2
+"""Share of delta that the paper sets aside for its offset lambda; the averages get the rest."""
+
+CENTRE_PARTS: Mapping[str, float] = {"coarse sums": 0.22, "radius": 0.03, "clipped sums": 0.75}
+"""How the default variant divides the centres' share: a rough place, a radius, and the mean itself."""
+
+ROOT_COUNT_FLOOR = 0.05
+"""Least part of the counts' share for the number of all rows, which sets the size limit of every node."""
+
+_SAFETY = 1.0 - 1e-9
+"""Planned costs are kept this much below the budget, so that rounding cannot carry them above it."""
+
+_ONE_WAY_TOLERANCE = 1.0 + 1e-12
+
+
+@dataclass(frozen=True)
+class PlannedDraw:
+    """One mechanism at one level: all its nodes hold disjoint rows, so together they cost what one costs."""
+
+    name: str
+    level: int | None
+    mechanism: str
+    multiplier: float
+    cost: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All draws of a run and the budget they must fit.
+
+    `currency` is ``"rho"`` (zCDP) or ``"epsilon"`` (basic composition); costs are in that currency.
+    """
+
+    epsilon: float
+    delta: float
+    currency: str
+    draws: tuple[PlannedDraw, ...]
+    averages_delta: float = 0.0
+
+    def find(self, name: str, level: int | None = None) -> PlannedDraw:
+        """Return the planned draw of that name and level."""
+        for draw in self.draws:
+            if draw.name == name and draw.level == level:
+                return draw
+        raise BudgetError(f"The plan has no draw {name!r} at level {level}; nothing was drawn.")
+
+    def cost_of(self, mechanism: str, multiplier: float) -> float:
+        """Return what a mechanism costs at a noise scale of `multiplier` sensitivities."""
+        if self.currency == "rho":
+            if mechanism == "discrete Gaussian":
+                return gaussian_rho(multiplier)
+            return bounded_range_rho(1.0 / multiplier)
+        if mechanism == "discrete Gaussian":
+            return epsilon_from_rho(gaussian_rho(multiplier), self.averages_delta)
+        return 1.0 / multiplier
+
+    @property
+    def cost(self) -> float:
+        """The whole cost, recomputed from the noise multipliers."""
+        return math.fsum(self.cost_of(draw.mechanism, draw.multiplier) for draw in self.draws)
+
+    @property
+    def rho(self) -> float | None:
+        """The whole zCDP cost, or None where zCDP is not used."""
+        return self.cost if self.currency == "rho" else None
+
+    def spent(self) -> float:
+        """Return the epsilon (at the plan's delta) that the recomputed cost amounts to."""
+        return epsilon_from_rho(self.cost, self.delta) if self.currency == "rho" else self.cost
+
+    def verify(self) -> None:
+        """Refuse a plan whose recomputed cost exceeds the budget or differs from what it declares."""
+        if self.spent() > self.epsilon:
+            raise BudgetError(
+                f"The plan costs epsilon = {self.spent():.9g} at delta = {self.delta:g}, more than the budget "
+                f"epsilon = {self.epsilon:g}. Nothing was drawn. Lower the shares or raise 'epsilon'."
+            )
+        for draw in self.draws:
+            if self.cost_of(draw.mechanism, draw.multiplier) > draw.cost * _ONE_WAY_TOLERANCE:
+                raise BudgetError(f"The planned draw {draw.name!r} declares less than its noise costs.")
+
+
+def _over_levels(total: float, growth: float, n_levels: int, floor: float = 0.0) -> list[float]:
+    """Divide `total` over levels in proportion to ``growth**level``, with a least part for level 0."""
+    if n_levels == 0:
+        return []
+    weights = [growth**level for level in range(n_levels)]
+    parts = [total * weight / sum(weights) for weight in weights]
+    if parts[0] >= floor * total or n_levels == 1:
+        return parts
+    rest = (1.0 - floor) * total / sum(parts[1:])
+    return [floor * total, *(part * rest for part in parts[1:])]
+
+
+def _usable(shares: Mapping[str, float], max_depth: int) -> dict[str, float]:
+    """Return the shares of what will be drawn: without levels there are no splits to pay for."""
+    used = {name: share for name, share in shares.items() if max_depth > 0 or name in ("counts", "centres")}
+    whole = sum(used.values())
+    return {name: share / whole for name, share in used.items()}
+
+
+def zcdp_plan(epsilon: float, delta: float, max_depth: int, shares: Mapping[str, float]) -> Plan:
+    """Return the default plan: costs add up in zCDP and are converted once, tightly, to (epsilon, delta).
+
+    Over the levels a cost grows like ``2**(2 * level / 3)``, which minimises the summed relative
+    error of nodes that halve at each level (``docs/privacy/composition.md``).
+    """
+    rho = rho_from_epsilon(epsilon, delta) * _SAFETY
+    part = {name: rho * share for name, share in _usable(shares, max_depth).items()}
+    growth = 2.0 ** (2.0 / 3.0)
+    draws = [
+        PlannedDraw("count", level, "discrete Gaussian", gaussian_multiplier(cost), cost)
+        for level, cost in enumerate(_over_levels(part["counts"], growth, max_depth + 1, ROOT_COUNT_FLOOR))
+    ]
+    draws += [
+        PlannedDraw("split", level, "exponential mechanism", 1.0 / math.sqrt(8.0 * cost), cost)
+        for level, cost in enumerate(_over_levels(part.get("splits", 0.0), growth, max_depth))
+    ]
+    for name, share in CENTRE_PARTS.items():
+        cost = part["centres"] * share
+        if name == "radius":
+            draws.append(PlannedDraw(name, None, "exponential mechanism", 1.0 / math.sqrt(8.0 * cost), cost))
+        else:
+            draws.append(PlannedDraw(name, None, "discrete Gaussian", gaussian_multiplier(cost), cost))
+    return Plan(epsilon, delta, "rho", tuple(draws))
+
+
+def pure_plan(epsilon: float, max_depth: int, shares: Mapping[str, float]) -> Plan:
+    """Return the plan without delta: discrete Laplace, permute-and-flip, basic composition.
+
+    Over the levels a cost grows like ``2**(level / 2)``, the optimum where epsilons add up.
+    """
+    part = {name: epsilon * _SAFETY * share for name, share in _usable(shares, max_depth).items()}
+    growth = math.sqrt(2.0)
+    costs = [
+        ("count", level, "discrete Laplace", cost)
+        for level, cost in enumerate(_over_levels(part["counts"], growth, max_depth + 1, ROOT_COUNT_FLOOR))
+    ]
+    costs += [
+        ("split", level, "permute-and-flip", cost)
+        for level, cost in enumerate(_over_levels(part.get("splits", 0.0), growth, max_depth))
+    ]
+    draws = [PlannedDraw(name, level, kind, 1.0 / cost, cost) for name, level, kind, cost in costs]
+    for name, share in CENTRE_PARTS.items():
+        kind = "permute-and-flip" if name == "radius" else "discrete Laplace"
+        draws.append(PlannedDraw(name, None, kind, 1.0 / (part["centres"] * share), part["centres"] * share))
+    return Plan(epsilon, 0.0, "epsilon", tuple(draws))
+
+
+def paper_plan(epsilon: float, delta: float, max_depth: int, shares: Mapping[str, float]) -> Plan:
+    """Return the paper's plan: pure counts, interval and splits, Gaussian averages, basic composition."""
+    part = {name: epsilon * _SAFETY * share for name, share in _usable(shares, max_depth).items()}
+    averages_delta = (1.0 - PAPER_DELTA_FOR_OFFSET) * delta
+    growth = math.sqrt(2.0)
+    draws = [
+        PlannedDraw("count", level, "discrete Laplace", 1.0 / cost, cost)
+        for level, cost in enumerate(_over_levels(part["counts"], growth, max_depth + 1))
+    ]
+    if max_depth > 0:
+        cost = part["interval"]
+        draws.append(PlannedDraw("interval size", None, "exponential mechanism", 1.0 / cost, cost))
+    draws += [
+        PlannedDraw("split", level, "exponential mechanism", 1.0 / cost, cost)
+        for level, cost in enumerate(_over_levels(part.get("splits", 0.0), growth, max_depth))
+    ]
+    rho = rho_from_epsilon(part["centres"], averages_delta)
+    draws.append(PlannedDraw("sums", None, "discrete Gaussian", gaussian_multiplier(rho), part["centres"]))
+    return Plan(epsilon, delta, "epsilon", tuple(draws), averages_delta)
+
+
+def paper_offsets(plan: Plan, max_depth: int) -> list[float]:
+    """Return the paper's offsets lambda, one per level: ``-ln(2 * delta_count) / epsilon_count``.
+
+    They are kept to reproduce the paper; the guarantee does not need them (``docs/privacy/splits.md``).
+    """
+    delta_count = PAPER_DELTA_FOR_OFFSET * plan.delta / (max_depth + 1)
+    return [-math.log(2.0 * delta_count) / plan.find("count", level).cost for level in range(max_depth + 1)]

@@ -1,0 +1,142 @@
+"""The privacy statement: what a release reveals about one person, in words and for machines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from dpmondrian._version import __version__
+from dpmondrian.accounting.ledger import Entry
+from dpmondrian.accounting.plan import Plan
+from dpmondrian.domain import Schema
+
+__all__ = ["NOT_PROTECTED", "PrivacyStatement", "make_statement"]
+
+NOT_PROTECTED = (
+    "the bounds, column names and parameters: they are public inputs and are published with the result",
+    "labels of rows (labels_, predict, transform): they are computed from single rows and stay with the data holder",
+    "running time, memory and other side channels",
+    "several releases from the same rows: their epsilons and deltas add up",
+    "facts about groups larger than the unit of privacy, which are what the release is meant to show",
+)
+
+
+@dataclass(frozen=True)
+class PrivacyStatement:
+    """What was promised and what was drawn for it.
+
+    Attributes
+    ----------
+    epsilon, delta : float
+        The guarantee.
+    rho : float or None
+        The same in zCDP, where zCDP is used.
+    releasable : bool
+        False for a run with a seed: its noise can be reproduced, so it protects nobody.
+    unit, neighbours : str
+        Whose privacy is protected, and between which tables nobody can tell.
+    entries : tuple of Entry
+        One per mechanism and level: name, level, mechanism, sensitivity, scale, cost.
+    currency : str
+        What `cost` of an entry is in: ``"rho"`` or ``"epsilon"``.
+    """
+
+    epsilon: float
+    delta: float
+    rho: float | None
+    releasable: bool
+    unit: str
+    neighbours: str
+    rows_per_person: int
+    variant: str
+    currency: str
+    entries: tuple[Entry, ...]
+    bounds: tuple[dict[str, Any], ...]
+    randomness: str
+    version: str
+    not_protected: tuple[str, ...] = NOT_PROTECTED
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the statement as plain JSON values."""
+        return asdict(self)
+
+    def to_json(self) -> str:
+        """Return the statement as JSON text."""
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> PrivacyStatement:
+        """Return the statement that `to_dict` described."""
+        entries = tuple(Entry(**entry) for entry in values["entries"])
+        sequences = {name: tuple(values[name]) for name in ("bounds", "not_protected")}
+        return cls(**{**values, "entries": entries, **sequences})
+
+    def __str__(self) -> str:
+        lines = [*self._words(), "", "What was drawn:", *self._table(), "", "Not protected:"]
+        return "\n".join(lines + [f"- {item}" for item in self.not_protected])
+
+    def _words(self) -> list[str]:
+        promise = f"epsilon = {self.epsilon:g}" + (f", delta = {self.delta:g}" if self.delta else " (pure)")
+        lines = [f"Differential privacy with {promise}."]
+        if not self.releasable:
+            lines.insert(0, "NOT RELEASABLE: drawn with a seed, so the noise can be reproduced. Research only.")
+        lines += [
+            f"Unit of privacy: {self.unit}.",
+            f"Neighbouring tables: {self.neighbours}.",
+            "Whatever an observer of the release may conclude about one unit, they would have concluded with nearly "
+            "the same probability had its rows not been in the table: probabilities differ by a factor of at most "
+            f"exp({self.epsilon:g})" + (f", up to an additional {self.delta:g}." if self.delta else "."),
+        ]
+        if self.rho is not None:
+            lines.append(f"In zero-concentrated differential privacy: rho = {self.rho:.6g}.")
+        bounds = ", ".join(f"{b['name']} [{b['lower']:g}, {b['upper']:g}]" for b in self.bounds[:8])
+        more = f" and {len(self.bounds) - 8} more" if len(self.bounds) > 8 else ""
+        lines.append(f"Public bounds, to which values were clipped: {bounds}{more}.")
+        lines.append(f"Randomness: {self.randomness}. Variant: {self.variant}. dpmondrian {self.version}.")
+        return lines
+
+    def _table(self) -> list[str]:
+        head = ("release", "level", "mechanism", "sensitivity", "scale", "unit", f"cost ({self.currency})", "values")
+        rows = [head] + [
+            (
+                entry.name,
+                "-" if entry.level is None else str(entry.level),
+                entry.mechanism,
+                f"{entry.sensitivity:g}",
+                f"{entry.scale:.4g}",
+                entry.unit,
+                f"{entry.cost:.4g}",
+                str(entry.n_draws),
+            )
+            for entry in self.entries
+        ]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
+        return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def make_statement(
+    plan: Plan, entries: tuple[Entry, ...], schema: Schema, rows_per_person: int, variant: str, secure: bool
+) -> PrivacyStatement:
+    """Return the statement of a finished run."""
+    unit = "one row" if rows_per_person == 1 else f"one person with up to {rows_per_person} rows"
+    rows = "one row" if rows_per_person == 1 else f"all rows of one person, at most {rows_per_person},"
+    scaled = "" if rows_per_person == 1 else f"; every sensitivity below is multiplied by {rows_per_person}"
+    return PrivacyStatement(
+        epsilon=plan.epsilon,
+        delta=plan.delta,
+        rho=plan.rho,
+        releasable=secure,
+        unit=unit,
+        neighbours=f"one arises from the other by adding or removing {rows}{scaled}".replace(",;", ";").rstrip(","),
+        rows_per_person=rows_per_person,
+        variant=variant,
+        currency=plan.currency,
+        entries=entries,
+        bounds=tuple(schema.to_dict()),
+        randomness=(
+            "operating system and OpenDP, cryptographically secure" if secure else "a seed; reproducible, not private"
+        ),
+        version=__version__,
+    )

@@ -1,0 +1,165 @@
+"""DPM from beginning to end (paper, algorithm 1), for both variants and every engine.
+
+A reader who wants the whole method in one place reads `cluster`: count, choose windows, grow the tree of
+cuts, fit the counts, find the centres, merge if asked. Everything that leaves the rows goes through the door.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmondrian.accounting.plan import Plan, paper_offsets, paper_plan, pure_plan, zcdp_plan
+from dpmondrian.centres.clipped import LeafMeans, clipped_means
+from dpmondrian.centres.merge import merge_leaves
+from dpmondrian.centres.paper import domain_means
+from dpmondrian.domain import Schema
+from dpmondrian.engines.base import Engine
+from dpmondrian.grid import Grid
+from dpmondrian.release import Door
+from dpmondrian.scoring.combine import Score
+from dpmondrian.tree.consistency import consistent_counts
+from dpmondrian.tree.grower import GrownTree, SplitRule, grow
+from dpmondrian.tree.intervals import choose_n_intervals
+from dpmondrian.tree.structure import Tree, release_tree
+
+__all__ = ["Clustering", "Settings", "cluster", "make_plan"]
+
+LEAST_SHARE = 2.0**-7
+"""Smallest share of all rows that a side of a cut may hold (the paper's tau_e = n / 2**7)."""
+
+NOISE_FLOOR = 4.0
+"""A side must also hold this many standard deviations of its count's noise, or it may be empty."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Checked parameters of a run; all public."""
+
+    epsilon: float
+    delta: float
+    variant: str
+    shares: Mapping[str, float]
+    max_depth: int
+    windows: int
+    t: float
+    q: float
+    alpha: float
+    min_cluster_size: int | None
+    n_clusters: int | None
+    rows_per_person: int
+
+    @property
+    def paper(self) -> bool:
+        """Whether the paper's composition, scores and constants are used."""
+        return self.variant == "paper"
+
+
+@dataclass(frozen=True)
+class Clustering:
+    """Released clusters, largest first, and the tree they came from."""
+
+    centres: NDArray[np.float64]
+    centre_errors: NDArray[np.float64]
+    sizes: NDArray[np.float64]
+    size_errors: NDArray[np.float64]
+    tree: Tree
+
+
+def make_plan(settings: Settings) -> Plan:
+    """Return the plan of a run, made from public parameters before any row is read."""
+    if settings.paper:
+        return paper_plan(settings.epsilon, settings.delta, settings.max_depth, settings.shares)
+    if settings.delta == 0.0:
+        return pure_plan(settings.epsilon, settings.max_depth, settings.shares)
+    return zcdp_plan(settings.epsilon, settings.delta, settings.max_depth, settings.shares)
+
+
+def cluster(engine: Engine, door: Door, schema: Schema, settings: Settings) -> Clustering:
+    """Return private clusters of the engine's rows."""
+    grid = Grid.with_windows(schema, settings.windows)
+    [noisy_total] = door.counts(0, [engine.encode(grid)]).tolist()
+    if settings.paper and settings.max_depth > 0:
+        grid = Grid.with_intervals(schema, choose_n_intervals(engine, door, noisy_total, grid.n_columns))
+        engine.encode(grid)
+    tree = grow(engine, door, grid, _split_rule(door, settings), noisy_total)
+    noisy_sizes, size_errors = _sizes(tree, door, settings)
+    leaf_sizes = noisy_sizes[[leaf.number for leaf in tree.leaves]]
+    means = _means(engine, door, grid, tree, leaf_sizes, noisy_total, settings)
+    return _clusters(grid, tree, noisy_sizes, size_errors, means, settings)
+
+
+def _split_rule(door: Door, settings: Settings) -> SplitRule:
+    """Return what decides about cuts: score, size limit, and the range that a selection pays for."""
+    score = Score(settings.t, settings.q, settings.alpha, two_sided=not settings.paper)
+
+    def size_limit(noisy_total: int, level: int) -> float:
+        if settings.min_cluster_size is not None:
+            return float(settings.min_cluster_size)
+        floor = 1.0 if settings.paper else NOISE_FLOOR * door.count_scale(level)
+        return max(LEAST_SHARE * noisy_total, floor, 1.0)
+
+    def exact_range(noisy_count: int, level: int) -> int:
+        return score.range
+
+    if not settings.paper:
+        return SplitRule(score, settings.max_depth, size_limit, exact_range)
+    offsets = paper_offsets(door.plan, settings.max_depth)
+
+    def published_range(noisy_count: int, level: int) -> int:
+        # exp(eps * f / (2 * Delta)) with Delta = (t/q + alpha) / (n - lambda), times the n of the score steps
+        shifted = max(noisy_count - offsets[level] * settings.rows_per_person, 1.0)
+        return int(np.ceil(2 * score.sensitivity * noisy_count / shifted))
+
+    return SplitRule(score, settings.max_depth, size_limit, published_range, within_box=False)
+
+
+def _sizes(tree: GrownTree, door: Door, settings: Settings) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return sizes and standard errors of all nodes: fitted along the tree, or as drawn for the paper."""
+    noise = 1.0 if door.plan.currency == "rho" else 2.0  # a Laplace scale b has variance 2 b**2
+
+    def variance(level: int) -> float:
+        return noise * door.count_scale(level) ** 2
+
+    if settings.paper:
+        drawn = np.array([float(node.noisy_count) for node in tree.nodes])
+        return drawn, np.sqrt([variance(node.level) for node in tree.nodes])
+    return consistent_counts(tree, variance)
+
+
+def _means(
+    engine: Engine, door: Door, grid: Grid, tree: GrownTree, leaf_sizes: NDArray[np.float64], noisy_total: int, settings: Settings
+) -> LeafMeans:
+    if settings.paper:
+        return domain_means(engine, door, grid, tree.leaves, leaf_sizes)
+    norm = 2 if door.plan.currency == "rho" else 1
+    return clipped_means(engine, door, grid, tree.leaves, leaf_sizes, noisy_total, norm)
+
+
+def _clusters(
+    grid: Grid, grown: GrownTree, sizes: NDArray[np.float64], size_errors: NDArray[np.float64], means: LeafMeans, settings: Settings
+) -> Clustering:
+    """Return the leaves as clusters, merged to k where k was asked for, largest first. Post-processing."""
+    leaves = [leaf.number for leaf in grown.leaves]
+    leaf_sizes, leaf_errors = np.maximum(sizes[leaves], 0.0), size_errors[leaves]
+    centres, errors = grid.values(means.places), grid.step * means.errors
+    group = np.arange(len(leaves))
+    if settings.n_clusters is not None:
+        group = merge_leaves(centres, leaf_sizes, grid.schema.weights, settings.n_clusters)
+    member = np.eye(group.max() + 1)[group].T  # (n_clusters, n_leaves)
+    order = np.argsort(-(member @ leaf_sizes), kind="stable")
+    member = member[order]
+    part = member * np.maximum(leaf_sizes, 1.0)
+    part /= part.sum(axis=1, keepdims=True)
+    cluster_of_leaf = np.argsort(order)[group]
+    counted = "people" if settings.rows_per_person == 1 else "rows"
+    return Clustering(
+        centres=part @ centres,
+        centre_errors=np.sqrt(part**2 @ errors**2),
+        sizes=member @ leaf_sizes,
+        size_errors=np.sqrt(member @ leaf_errors**2),
+        tree=release_tree(grown, grid, sizes, size_errors, cluster_of_leaf, counted),
+    )

@@ -1,0 +1,130 @@
+"""The released part of a fitted model as one object: JSON in and out, versioned, enough to predict with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmondrian.accounting.statement import PrivacyStatement
+from dpmondrian.domain import Column, Schema
+from dpmondrian.exceptions import ReleaseFileError
+from dpmondrian.tree.structure import Tree
+
+__all__ = ["FORMAT_VERSION", "Release"]
+
+FORMAT = "dpmondrian release"
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Release:
+    """All that may be published of a run.
+
+    Attributes
+    ----------
+    schema : Schema
+        Public columns and bounds.
+    named : bool
+        Whether the columns have names of their own (else x0, x1, ... by position).
+    centres, centre_errors : float64 arrays of shape (n_clusters, n_columns)
+        Cluster centres and the standard errors of the noise in them.
+    sizes, size_errors : float64 arrays of shape (n_clusters,)
+    tree : Tree
+    privacy : PrivacyStatement
+    """
+
+    schema: Schema
+    named: bool
+    centres: NDArray[np.float64]
+    centre_errors: NDArray[np.float64]
+    sizes: NDArray[np.float64]
+    size_errors: NDArray[np.float64]
+    tree: Tree
+    privacy: PrivacyStatement
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the release as plain JSON values."""
+        return {
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            "columns": self.schema.to_dict(),
+            "named": self.named,
+            "clusters": [
+                {"size": size, "size_error": size_error, "centre": centre, "centre_error": centre_error}
+                for size, size_error, centre, centre_error in zip(
+                    self.sizes.tolist(),
+                    self.size_errors.tolist(),
+                    self.centres.tolist(),
+                    self.centre_errors.tolist(),
+                    strict=True,
+                )
+            ],
+            "tree": self.tree.to_dict(),
+            "privacy": self.privacy.to_dict(),
+        }
+
+    def to_json(self) -> str:
+        """Return the release as JSON text."""
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+
+    def save(self, path: str | Path) -> None:
+        """Write the release to a JSON file."""
+        Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
+
+    @classmethod
+    def from_json(cls, text: str) -> Release:
+        """Return the release that `to_json` wrote; raise `ReleaseFileError` if it is not one."""
+        try:
+            values = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise ReleaseFileError(f"This is not a saved release: not valid JSON ({type(error).__name__}).") from None
+        if not isinstance(values, dict) or values.get("format") != FORMAT:
+            raise ReleaseFileError(f"This is not a saved release: the field 'format' must be {FORMAT!r}.")
+        if values.get("format_version") != FORMAT_VERSION:
+            raise ReleaseFileError(
+                f"The release has format version {values.get('format_version')!r}, this version of dpmondrian reads "
+                f"{FORMAT_VERSION}. Use the version of dpmondrian that wrote it."
+            )
+        try:
+            return cls._from_dict(values)
+        except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
+            raise ReleaseFileError(f"The saved release is damaged: {error}.") from None
+
+    @classmethod
+    def load(cls, path: str | Path) -> Release:
+        """Return the release saved in a JSON file."""
+        return cls.from_json(Path(path).read_text(encoding="utf-8"))
+
+    @classmethod
+    def _from_dict(cls, values: Mapping[str, Any]) -> Release:
+        schema = Schema(tuple(Column(**column) for column in values["columns"]))
+        clusters = values["clusters"]
+        shape = (len(clusters), len(schema.columns))
+
+        def read(field: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+            array = np.array([cluster[field] for cluster in clusters], dtype=np.float64)
+            if array.shape != shape or not np.all(np.isfinite(array)):
+                raise ValueError(f"the field {field!r} of the clusters has the wrong shape or is not finite")
+            return array
+
+        if not clusters:
+            raise ValueError("there are no clusters")
+        tree = Tree.from_dict(schema.names, values["tree"])
+        if tree.cluster.max() >= len(clusters):
+            raise ValueError("the tree names a cluster that is not there")
+        return cls(
+            schema=schema,
+            named=bool(values["named"]),
+            centres=read("centre", shape),
+            centre_errors=read("centre_error", shape),
+            sizes=read("size", shape[:1]),
+            size_errors=read("size_error", shape[:1]),
+            tree=tree,
+            privacy=PrivacyStatement.from_dict(values["privacy"]),
+        )

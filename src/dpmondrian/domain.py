@@ -1,0 +1,221 @@
+"""What is public about the data: columns, their bounds, and which of them hold whole numbers.
+
+Bounds come from knowledge about the world ("an age lies between 0 and 120"), never from the rows.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from dpmondrian.exceptions import BoundsError
+
+__all__ = ["Bounds", "Column", "Schema", "nearest_names"]
+
+Pair: TypeAlias = Sequence[Any]
+Bounds: TypeAlias = "Pair | Sequence[Pair] | Mapping[str, Pair] | Schema | None"
+"""One pair for all columns, a list with one pair per column, a mapping by column name, or a `Schema`."""
+
+_WHOLE_WORDS = {"int": True, "whole": True, "integer": True, "float": False, "real": False}
+_EXAMPLE = "bounds={'age': (0, 120), 'children': (0, 12, 'int')}"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its name, its bounds, and whether it takes whole values only.
+
+    Parameters
+    ----------
+    name : str
+    lower, upper : float
+        Public bounds, ``lower < upper``. Values beyond them are clipped.
+    whole : bool, default=False
+        Whether the column takes whole values. Cuts are then placed between values.
+    """
+
+    name: str
+    lower: float
+    upper: float
+    whole: bool = False
+
+    def __post_init__(self) -> None:
+        if not (_is_number(self.lower) and _is_number(self.upper)):
+            raise BoundsError(
+                f"The bounds of column {self.name!r} must be two finite numbers (lower, upper). "
+                f"Got ({self.lower!r}, {self.upper!r}). Give bounds that are known without the data, "
+                f"for instance {_EXAMPLE}."
+            )
+        object.__setattr__(self, "lower", float(self.lower))
+        object.__setattr__(self, "upper", float(self.upper))
+        if not self.lower < self.upper or not math.isfinite(self.upper - self.lower):
+            raise BoundsError(
+                f"The bounds of column {self.name!r} must satisfy lower < upper. Got ({self.lower:g}, {self.upper:g}). "
+                "Exchange them, or leave the column out if it cannot vary."
+            )
+
+    @property
+    def n_values(self) -> int:
+        """Number of whole values within the bounds."""
+        return math.floor(self.upper) - math.ceil(self.lower) + 1
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a table in order: all that DPM needs to know about the data beforehand.
+
+    Examples
+    --------
+    >>> Schema((Column("age", 0, 120), Column("children", 0, 12, whole=True))).names
+    ('age', 'children')
+    """
+
+    columns: tuple[Column, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", tuple(self.columns))
+        if not self.columns:
+            raise BoundsError("A schema needs at least one column. Got none.")
+        repeated = sorted({name for name in self.names if self.names.count(name) > 1})
+        if repeated:
+            raise BoundsError(f"Column names must be different. Got {repeated} more than once; rename them.")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Column names in order."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def lower(self) -> np.ndarray:
+        """Lower bounds, shape (n_columns,), float64."""
+        return np.array([column.lower for column in self.columns])
+
+    @property
+    def upper(self) -> np.ndarray:
+        """Upper bounds, shape (n_columns,), float64."""
+        return np.array([column.upper for column in self.columns])
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Factor per column that brings differences to a common scale, shape (n_columns,).
+
+        A difference is divided by its column's range and multiplied by the mean range, so that a column
+        in grams counts like one in kilograms. With one pair of bounds for all columns every factor is 1
+        and distances are plain Euclidean distances.
+        """
+        ranges = self.upper - self.lower
+        return np.ones(len(ranges)) if np.all(ranges == ranges[0]) else ranges.mean() / ranges
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """Return the columns as plain JSON values."""
+        return [
+            {"name": column.name, "lower": column.lower, "upper": column.upper, "whole": column.whole}
+            for column in self.columns
+        ]
+
+    @classmethod
+    def from_bounds(cls, bounds: Bounds, names: Sequence[str], whole: Sequence[bool]) -> Schema:
+        """Return the schema of a table with these column names and integer types.
+
+        Parameters
+        ----------
+        bounds : pair, list of pairs, mapping or Schema
+            A pair may carry a third item, ``"int"`` or ``"float"``, which overrides the column's type.
+        names : sequence of str
+        whole : sequence of bool
+            Whether each column's *type* is an integer type. Values are never looked at.
+        """
+        if bounds is None:
+            raise BoundsError(
+                "The 'bounds' parameter is missing. DPM needs the range of every column, known without looking at "
+                f"the data; for instance {_EXAMPLE}, or bounds=(0, 1) for all columns."
+            )
+        if isinstance(bounds, Schema):
+            return bounds._ordered_as(names)
+        if isinstance(bounds, Mapping):
+            return cls._from_mapping(bounds, names, whole)
+        if _is_one_pair(bounds):
+            return cls(tuple(_column(n, bounds, w) for n, w in zip(names, whole, strict=True)))
+        return cls._from_list(bounds, names, whole)
+
+    @classmethod
+    def _from_mapping(cls, bounds: Mapping[str, Pair], names: Sequence[str], whole: Sequence[bool]) -> Schema:
+        _check_same_names(list(bounds), names)
+        return cls(tuple(_column(n, bounds[n], w) for n, w in zip(names, whole, strict=True)))
+
+    @classmethod
+    def _from_list(cls, bounds: Sequence[Pair], names: Sequence[str], whole: Sequence[bool]) -> Schema:
+        try:
+            pairs = list(bounds)
+        except TypeError:
+            raise BoundsError(
+                f"The 'bounds' parameter must be a pair, a list of pairs, a mapping or a Schema. Got {bounds!r}. "
+                f"For instance {_EXAMPLE}."
+            ) from None
+        if len(pairs) != len(names):
+            raise BoundsError(
+                f"The 'bounds' list must have one pair per column: {len(names)} columns. Got {len(pairs)} pairs. "
+                "Give one pair (lower, upper) to use it for all columns."
+            )
+        return cls(tuple(_column(n, p, w) for n, p, w in zip(names, pairs, whole, strict=True)))
+
+    def _ordered_as(self, names: Sequence[str]) -> Schema:
+        _check_same_names(self.names, names)
+        by_name = dict(zip(self.names, self.columns, strict=True))
+        return Schema(tuple(by_name[name] for name in names))
+
+
+def _check_same_names(given: Sequence[str], names: Sequence[str]) -> None:
+    unknown = [name for name in given if name not in names]
+    if unknown:
+        raise BoundsError(
+            f"The 'bounds' parameter names columns that the table does not have: {unknown!r}.{nearest_names(unknown, names)} "
+            f"Columns of the table: {list(names)!r}."
+        )
+    missing = [name for name in names if name not in given]
+    if missing:
+        raise BoundsError(
+            f"The 'bounds' parameter must name every column. Missing: {missing!r}. "
+            "Add their bounds, or fit on a table without these columns."
+        )
+
+
+def nearest_names(unknown: Sequence[Any], known: Sequence[str]) -> str:
+    """Return " Did you mean ...?" for names that resemble known ones, else an empty string."""
+    hints = []
+    for name in unknown:
+        close = difflib.get_close_matches(str(name), [str(k) for k in known], n=1)
+        if close:
+            hints.append(f"{close[0]!r} instead of {str(name)!r}")
+    return f" Did you mean {', '.join(hints)}?" if hints else ""
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_one_pair(bounds: Any) -> bool:
+    if isinstance(bounds, str) or not isinstance(bounds, Sequence | np.ndarray) or len(bounds) not in (2, 3):
+        return False
+    return isinstance(bounds[0], Real) or bounds[0] is None
+
+
+def _column(name: str, pair: Any, whole: bool) -> Column:
+    items = list(pair) if isinstance(pair, Sequence | np.ndarray) and not isinstance(pair, str) else [pair]
+    if len(items) == 4 or (items and isinstance(items[0], str)):  # ("children", 0, 12, "int")
+        if items[0] != name:
+            raise BoundsError(f"The 'bounds' list names column {items[0]!r} where the table has {name!r}.")
+        items = items[1:]
+    if len(items) == 3 and isinstance(items[2], str) and items[2] in _WHOLE_WORDS:
+        whole = _WHOLE_WORDS[items.pop()]
+    if len(items) != 2:
+        raise BoundsError(
+            f"The bounds of column {name!r} must be a pair (lower, upper), with 'int' or 'float' as an optional third item. "
+            f"Got {pair!r}. For instance {_EXAMPLE}."
+        )
+    return Column(name, items[0], items[1], whole)

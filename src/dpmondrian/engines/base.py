@@ -1,0 +1,68 @@
+"""The questions that an engine answers. Every answer is a sum of integers over rows: exact, and sensitive."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmondrian.grid import Grid
+
+__all__ = ["Engine", "Splits"]
+
+
+class Splits:
+    """Cuts to apply to nodes, as arrays over node numbers (-1 in `column` where there is no cut)."""
+
+    def __init__(self, n_nodes: int) -> None:
+        self.column = np.full(n_nodes, -1, dtype=np.int64)
+        self.cut = np.zeros(n_nodes, dtype=np.int64)
+        self.left = np.zeros(n_nodes, dtype=np.int16)
+        self.right = np.zeros(n_nodes, dtype=np.int16)
+
+    def add(self, node: int, column: int, cut: int, left: int, right: int) -> None:
+        """Cut `node`: rows whose code in `column` is below `cut` go to `left`, the others to `right`."""
+        self.column[node], self.cut[node], self.left[node], self.right[node] = column, cut, left, right
+
+
+class Engine(Protocol):
+    """Rows in nodes of a growing tree. All rows begin in node 0.
+
+    `nodes` lists node numbers; answers come in that order. Distances are in places of the grid.
+    """
+
+    def gap_counts(self, thresholds: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
+        """Return how many gaps between neighbouring values, over all columns, are within each threshold.
+
+        Gaps and thresholds are fractions of a column's range. The second value is the number of gaps.
+        """
+        ...
+
+    def encode(self, grid: Grid) -> int:
+        """Turn the rows into places and codes of `grid`, all in node 0; return the number of rows."""
+        ...
+
+    def histograms(self, nodes: list[int]) -> NDArray[np.int64]:
+        """Return rows per node, column and code, shape (n_nodes, n_columns, most_codes)."""
+        ...
+
+    def route(self, splits: Splits) -> None:
+        """Move the rows of cut nodes to their children."""
+        ...
+
+    def box_sums(self, nodes: list[int], middle: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return per node the sum of ``place - middle[node]``, shape (n_nodes, n_columns)."""
+        ...
+
+    def radius_counts(
+        self, nodes: list[int], centre: NDArray[np.int64], thresholds: NDArray[np.int64], norm: int
+    ) -> NDArray[np.int64]:
+        """Return how many rows first fit within each radius around their node's centre."""
+        ...
+
+    def clipped_sums(
+        self, nodes: list[int], centre: NDArray[np.int64], radius: NDArray[np.int64], norm: int
+    ) -> NDArray[np.int64]:
+        """Return per node the sum of displacements from its centre, shortened to its radius."""
+        ...

@@ -1,0 +1,319 @@
+"""The scikit-learn estimator: it checks, calls the algorithm and sets attributes; no arithmetic."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from dpmondrian import _validation as check
+from dpmondrian.accounting.plan import DEFAULT_SHARES, PAPER_SHARES
+from dpmondrian.accounting.statement import PrivacyStatement, make_statement
+from dpmondrian.algorithm import Settings, cluster, make_plan
+from dpmondrian.artifact import Release
+from dpmondrian.domain import Bounds, Schema
+from dpmondrian.engines.memory import MISSING_RULES, MemoryEngine, missing_value_error
+from dpmondrian.exceptions import DataError, NotReleasableWarning, ParameterError
+from dpmondrian.frames import Table, read_table
+from dpmondrian.kernels import compiled
+from dpmondrian.release import Door
+from dpmondrian.tree.structure import Tree
+
+__all__ = ["DPM"]
+
+
+class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+    """Clusters of sensitive rows that may be published: differentially private, without choosing k.
+
+    DPM cuts the data along columns at sparse places, chooses every cut privately, and releases noisy
+    centres and sizes.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy budget: the smaller, the more private and the noisier.
+    delta : float, default=1e-7
+        Probability with which the bound may fail; well below 1 / (number of people). 0 gives pure epsilon.
+    bounds : pair, list of pairs, mapping from column name to pair, or Schema
+        Range of every column, known *without looking at the data*. Values beyond are clipped. A third item
+        ``"int"`` marks whole numbers, ``"float"`` the contrary; without it the column's type decides.
+    n_clusters : int, default=None
+        None lets the data decide. With k, leaves are merged to k clusters (fewer if there are fewer leaves).
+    variant : {"default", "paper"}, default="default"
+        "paper" uses the paper's scores, shares, composition and averages, corrected where its guarantee failed.
+    rows_per_person : int, default=1
+        Most rows that one person can have in the table. Every sensitivity is multiplied by it.
+    on_missing : {"error", "drop", "middle"}, default="error"
+        What happens to missing or infinite values: an error, the row is left out, or the middle of the bounds.
+    max_depth : int, default=7
+        Most cuts on a path from the root to a leaf.
+    windows : int, default=128
+        Intervals per column in which emptiness is measured (default variant), 2 to 2**14.
+    t, q, alpha : float, default=0.3, 1/12, 5.0
+        Shape of centreness and weight of emptiness, ``t >= 2q``.
+    min_cluster_size : int, default=None
+        Least noisy number of rows on each side of a cut. None: 1/128 of all rows, and above the noise.
+    budget_shares : mapping, default=None
+        Shares of the budget for "splits", "counts", "centres" (and "interval" in the paper's variant).
+    random_state : int, RandomState, Generator or None, default=None
+        None draws secure noise. Anything else makes a reproducible research run that must not be released.
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of shape (n_clusters_, n_features_in_)
+        Released centres, largest cluster first.
+    cluster_sizes_ : ndarray of shape (n_clusters_,)
+        Released sizes; with noise, so not whole.
+    n_clusters_ : int
+    tree_ : Tree
+        Released cuts; prints as rules.
+    privacy_ : PrivacyStatement
+        What was promised and what was drawn for it; prints in words, ``to_json()`` for machines.
+    release_ : Release
+        All of the above in one object that can be saved and published.
+    labels_ : ndarray of shape (n_samples,)
+        Sensitive: cluster of every row of `X`, -1 for rows left out. Not kept in pickles, copies or files.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Only if the table had column names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.vstack([np.full((500, 2), 20.0), np.full((500, 2), 80.0)])
+    >>> model = DPM(epsilon=1.0, delta=1e-7, bounds=(0, 100)).fit(rows)
+    >>> model.n_clusters_
+    2
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 1e-7,
+        bounds: Bounds = None,
+        *,
+        n_clusters: int | None = None,
+        variant: str = "default",
+        rows_per_person: int = 1,
+        on_missing: str = "error",
+        max_depth: int = 7,
+        windows: int = 128,
+        t: float = 0.3,
+        q: float = 1 / 12,
+        alpha: float = 5.0,
+        min_cluster_size: int | None = None,
+        budget_shares: dict[str, float] | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.n_clusters = n_clusters
+        self.variant = variant
+        self.rows_per_person = rows_per_person
+        self.on_missing = on_missing
+        self.max_depth = max_depth
+        self.windows = windows
+        self.t = t
+        self.q = q
+        self.alpha = alpha
+        self.min_cluster_size = min_cluster_size
+        self.budget_shares = budget_shares
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> DPM:
+        """Cluster the rows of `X`. Spends the budget once; each further fit on the same rows spends it again.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_features)
+            NumPy array, or pandas, polars or Arrow table.
+        y : ignored
+
+        Returns
+        -------
+        self : DPM
+        """
+        settings = self._settings()
+        seed = check.seed_of(self.random_state)
+        table = read_table(X)
+        schema = Schema.from_bounds(self.bounds, table.names, table.whole)
+        door = Door(make_plan(settings), settings.rows_per_person, seed)
+        if seed is not None:
+            warnings.warn(
+                "random_state is set: the noise of this run can be reproduced, so its result protects nobody and must not "
+                "be released. Leave random_state=None for results to publish.",
+                NotReleasableWarning,
+                stacklevel=2,
+            )
+        engine = MemoryEngine(table, schema, self.on_missing)
+        clusters = cluster(engine, door, schema, settings)
+        statement = make_statement(
+            door.plan, door.close(), schema, settings.rows_per_person, settings.variant, door.secure
+        )
+        release = Release(
+            schema, table.named, clusters.centres, clusters.centre_errors, clusters.sizes, clusters.size_errors,
+            clusters.tree, statement,
+        )  # fmt: skip
+        self._take(release)
+        self.labels_ = self._nearest(table, engine.nodes_of_rows())
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.int32]:
+        """Return the nearest cluster of every row: sensitive, stays with the holder of the rows.
+
+        Rows are clipped to the bounds first. Columns of a named table may come in any order. With
+        ``on_missing="drop"`` a row with missing values gets -1.
+        """
+        return self._nearest(self._table(X), None)
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Return the distance of every row to every centre: sensitive, stays with the holder of the rows.
+
+        Differences are brought to a common scale by the columns' ranges (`Schema.weights`); with equal bounds
+        for all columns this is the Euclidean distance. Rows are clipped to the bounds first.
+        """
+        table = self._table(X)
+        release = self.release_
+        lower, upper, weights = release.schema.lower, release.schema.upper, release.schema.weights
+        distances = np.empty((table.n_rows, len(release.centres)))
+        start = 0
+        for block in table.blocks():
+            rows = _without_missing(block, lower, upper, self._missing_rule())
+            for c, centre in enumerate(release.centres):
+                distances[start : start + len(rows), c] = np.sqrt((((rows - centre) * weights) ** 2).sum(axis=1))
+            start += len(rows)
+        return distances
+
+    def save(self, path: str | Path) -> None:
+        """Write the release (centres, sizes, tree, privacy statement) to a JSON file."""
+        check_is_fitted(self)
+        self.release_.save(path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> DPM:
+        """Return a fitted estimator from a saved release: it predicts, and holds no rows."""
+        release = Release.load(path)
+        columns = release.schema.columns
+        bounds: Any = Schema(columns) if release.named else [
+            (c.lower, c.upper, "int" if c.whole else "float") for c in columns
+        ]  # fmt: skip
+        privacy = release.privacy
+        model = cls(privacy.epsilon, privacy.delta, bounds, variant=privacy.variant, rows_per_person=privacy.rows_per_person)
+        model._take(release)
+        return model
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_clusters_
+
+    def _settings(self) -> Settings:
+        """Check every parameter; nothing is read or spent before all are right."""
+        variant = check.check_choice("variant", self.variant, ("default", "paper"))
+        self._missing_rule()
+        delta = check.check_delta(self.delta)
+        if variant == "paper" and delta == 0.0:
+            raise ParameterError(
+                "The 'delta' parameter of DPM must be positive with variant='paper', whose averages need it. Got 0 instead. "
+                "Use variant='default' for pure epsilon."
+            )
+        t, q, alpha = check.check_score_parameters(self.t, self.q, self.alpha)
+        optional = {
+            name: None if value is None else check.check_integer(name, value, 1, None, "Use None to let DPM choose.")
+            for name, value in (("n_clusters", self.n_clusters), ("min_cluster_size", self.min_cluster_size))
+        }
+        return Settings(
+            epsilon=check.check_epsilon(self.epsilon),
+            delta=delta,
+            variant=variant,
+            shares=check.check_shares(self.budget_shares, PAPER_SHARES if variant == "paper" else DEFAULT_SHARES),
+            max_depth=check.check_integer("max_depth", self.max_depth, 0, 12, "The default is 7."),
+            windows=check.check_integer("windows", self.windows, 2, 2**14, "The default is 128."),
+            t=t,
+            q=q,
+            alpha=alpha,
+            rows_per_person=check.check_integer(
+                "rows_per_person", self.rows_per_person, 1, 10**6, "Give the most rows that one person can have."
+            ),
+            **optional,
+        )
+
+    def _missing_rule(self) -> int:
+        return MISSING_RULES[check.check_choice("on_missing", self.on_missing, tuple(MISSING_RULES))]
+
+    def _take(self, release: Release) -> None:
+        """Set the fitted attributes from a release, and nothing else."""
+        self.release_ = release
+        self.cluster_centers_ = release.centres
+        self.cluster_sizes_ = release.sizes
+        self.n_clusters_ = len(release.centres)
+        self.tree_: Tree = release.tree
+        self.privacy_: PrivacyStatement = release.privacy
+        self.n_features_in_ = len(release.schema.columns)
+        if release.named:
+            self.feature_names_in_ = np.array(release.schema.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _table(self, X: Any) -> Table:
+        """Return a table to predict on, with its columns in the order of the fit."""
+        check_is_fitted(self)
+        table = read_table(X)
+        if self.release_.named:
+            table = table.reordered(self.release_.schema.names)
+        if table.n_columns != self.n_features_in_:
+            raise DataError(
+                f"X has {table.n_columns} features, but {type(self).__name__} is expecting {self.n_features_in_} features as input."
+            )
+        return table
+
+    def _nearest(self, table: Table, nodes: NDArray[np.int16] | None) -> NDArray[np.int32]:
+        """Return the nearest centre of every row; the leaf that a row fell into is a hint that saves time."""
+        schema, centres = self.release_.schema, self.release_.centres
+        weights, missing = schema.weights, self._missing_rule()
+        hint = np.empty(0, dtype=np.int64) if nodes is None else self.tree_.cluster[nodes]
+        half_gap = _half_gaps(centres * weights)
+        labels = np.empty(table.n_rows, dtype=np.int32)
+        start = 0
+        for block in table.blocks():
+            if not compiled.nearest_centre(
+                block, schema.lower, schema.upper, missing, centres, weights, half_gap, hint, labels, start
+            ):
+                raise missing_value_error()
+            start += len(block)
+        return labels
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "labels_"}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.on_missing != "error"
+        return tags
+
+
+def _half_gaps(centres: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return half the distance of each centre to its nearest other, a little less against rounding."""
+    if len(centres) == 1:
+        return np.array([np.inf])
+    squares = ((centres[:, None, :] - centres[None, :, :]) ** 2).sum(axis=2)
+    np.fill_diagonal(squares, np.inf)
+    return 0.5 * np.sqrt(squares.min(axis=1)) * (1.0 - 1e-9)
+
+
+def _without_missing(
+    block: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64], missing: int
+) -> NDArray[np.float64]:
+    """Return clipped rows; missing values raise, become NaN, or become the middle of the bounds."""
+    finite = np.isfinite(block)
+    if not finite.all():
+        if missing == MISSING_RULES["error"]:
+            raise missing_value_error()
+        block = np.where(finite, block, (lower + upper) / 2 if missing == MISSING_RULES["middle"] else np.nan)
+    return np.clip(block, lower, upper)

@@ -1,0 +1,55 @@
+"""Errors and warnings, one hierarchy.
+
+::
+
+    DPMondrianError
+    ├── ParameterError (also ValueError)   a constructor parameter breaks a rule
+    │   └── BoundsError                    the public facts about the columns are missing or wrong
+    ├── DataError (also ValueError)        the table cannot be used as it is
+    ├── ReleaseFileError (also ValueError) a saved release cannot be read
+    └── BudgetError (also RuntimeError)    a draw or a plan would cost more than was allowed
+
+    NotReleasableWarning (UserWarning)     the noise of this run can be reproduced: research only
+
+No message carries a value computed from the rows: only parameters, column names, types and shapes.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "BoundsError",
+    "BudgetError",
+    "DPMondrianError",
+    "DataError",
+    "NotReleasableWarning",
+    "ParameterError",
+    "ReleaseFileError",
+]
+
+
+class DPMondrianError(Exception):
+    """Base of every error raised on purpose by this package."""
+
+
+class ParameterError(DPMondrianError, ValueError):
+    """A parameter breaks its rule; the message names parameter, rule, value and way out."""
+
+
+class BoundsError(ParameterError):
+    """Bounds are missing, reversed, equal, not finite, or do not fit the columns."""
+
+
+class DataError(DPMondrianError, ValueError):
+    """The table has a shape, type or missing value that cannot be used."""
+
+
+class ReleaseFileError(DPMondrianError, ValueError):
+    """A saved release is not a release, is damaged, or is of a newer format."""
+
+
+class BudgetError(DPMondrianError, RuntimeError):
+    """A plan or a draw would cost more than the budget allows. Nothing was released by it."""
+
+
+class NotReleasableWarning(UserWarning):
+    """The run used a seed, so its noise can be reproduced and protects nobody."""

@@ -1,0 +1,136 @@
+"""Tables in, blocks of float64 rows out: NumPy arrays, and pandas, polars, Arrow through narwhals.
+
+A table is read in blocks, so that no second copy of it is ever in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmondrian.domain import nearest_names
+from dpmondrian.exceptions import DataError
+
+__all__ = ["BLOCK_ROWS", "Table", "read_table"]
+
+BLOCK_ROWS = 16_384
+
+
+@dataclass(frozen=True)
+class Table:
+    """A view of the caller's table.
+
+    Attributes
+    ----------
+    names : tuple of str
+    named : bool
+        Whether the names are the table's own.
+    whole : tuple of bool
+        Whether each column has an integer type.
+    n_rows : int
+        Exact: stays inside.
+    """
+
+    names: tuple[str, ...]
+    named: bool
+    whole: tuple[bool, ...]
+    n_rows: int
+    _source: Any
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return len(self.names)
+
+    def blocks(self) -> Iterator[NDArray[np.float64]]:
+        """Yield the rows in order as C-contiguous float64 blocks of shape (<= BLOCK_ROWS, n_columns)."""
+        for start in range(0, self.n_rows, BLOCK_ROWS):
+            rows = self._source[start : start + BLOCK_ROWS]
+            yield _as_floats(rows)
+
+    def reordered(self, names: Sequence[str]) -> Table:
+        """Return the table with its columns in the order of `names`; extra columns are an error."""
+        if not self.named or self.names == tuple(names):
+            return self
+        missing = [name for name in names if name not in self.names]
+        if missing:
+            raise DataError(
+                f"The table lacks columns that the model was fitted on: {missing!r}."
+                f"{nearest_names(missing, self.names)} Columns of the table: {list(self.names)!r}."
+            )
+        order = [self.names.index(name) for name in names]
+        source = self._source.select(list(names))
+        return Table(tuple(names), True, tuple(self.whole[i] for i in order), self.n_rows, source)
+
+
+def read_table(X: Any) -> Table:
+    """Return a view of a two-dimensional array or data frame, checked for shape and types only."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        return _read_frame(frame)
+    return _read_array(X)
+
+
+def _read_frame(frame: nw.DataFrame[Any]) -> Table:
+    names: list[Any] = frame.columns
+    if not names:
+        raise DataError("The table has no columns. Give at least one numeric column.")
+    types = frame.schema
+    for name in names:
+        dtype = types[name]
+        if not (dtype.is_numeric() or dtype == nw.Boolean):
+            raise DataError(
+                f"Column {name!r} has type {dtype}, but DPM clusters numbers. Leave it out, or encode it: one 0/1 column "
+                "per category, with the categories fixed beforehand and not read from the data."
+            )
+    whole = tuple(types[name].is_integer() or types[name] == nw.Boolean for name in names)
+    named = all(isinstance(name, str) for name in names)
+    return Table(tuple(str(name) for name in names), named, whole, len(frame), frame)
+
+
+def _read_array(X: Any) -> Table:
+    if hasattr(X, "toarray") or type(X).__module__.startswith("scipy.sparse"):
+        raise TypeError("Sparse data is not supported. Pass a dense array: X.toarray().")
+    array = np.asarray(X)
+    if array.ndim != 2:
+        raise DataError(
+            f"Expected 2D array, got {array.ndim}D array instead. Reshape your data using X.reshape(-1, 1) for one "
+            "column or X.reshape(1, -1) for one row."
+        )
+    if array.dtype.kind == "c":
+        raise DataError("Complex data not supported. Give real and imaginary parts as two columns.")
+    if array.dtype.kind == "O":
+        array = _numbers(array)
+    if array.dtype.kind not in "biuf":
+        raise DataError(
+            f"The array has type {array.dtype}, but DPM clusters numbers. Encode text as one 0/1 column per category, "
+            "with the categories fixed beforehand and not read from the data."
+        )
+    if array.shape[1] == 0:
+        # scikit-learn's wording, without the number of rows: that is a fact of the data.
+        raise DataError("0 feature(s) (shape=(, 0)) while a minimum of 1 is required. Give at least one column.")
+    names = tuple(f"x{j}" for j in range(array.shape[1]))
+    return Table(names, False, (array.dtype.kind in "biu",) * array.shape[1], array.shape[0], array)
+
+
+def _numbers(array: NDArray[np.object_]) -> NDArray[np.float64]:
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        # The original error would quote a value of the data.
+        raise DataError(
+            "The array holds objects that are not numbers (argument must be numeric). Give numeric columns; encode text as "
+            "one 0/1 column per category, with the categories fixed beforehand."
+        ) from None
+
+
+def _as_floats(rows: Any) -> NDArray[np.float64]:
+    if isinstance(rows, nw.DataFrame):
+        columns = [rows[name].cast(nw.Float64).to_numpy() for name in rows.columns]
+        return np.ascontiguousarray(np.column_stack(columns))
+    return np.ascontiguousarray(rows, dtype=np.float64)

@@ -1,0 +1,141 @@
+"""From a value to an integer and back: the only place that turns an index into a position.
+
+Two integer views of a clipped value, both public functions of that value alone:
+
+- its *place*, a fixed-point coordinate of about 16 bits (`PLACES` over the column's range), in which
+  sums and distances are taken;
+- its *code*, ``place // places_per_code``: the half-interval it lies in. A cut separates the codes
+  below it from the rest, so the side of a row follows from its code alone.
+
+Whole-number columns get places on their values, and codes that hold the same number of values each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmondrian.domain import Column, Schema
+
+__all__ = ["PLACES", "Grid"]
+
+PLACES = 2**16
+_MOST_WHOLE_VALUES = 2**15
+"""Whole-number columns with more values than this are gridded like continuous ones."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Fixed-point coordinates and codes of every column. All arrays have shape (n_columns,).
+
+    Attributes
+    ----------
+    origin, step : float64
+        Place p stands for the value ``origin + step * p`` (whole numbers) or the interval
+        ``(origin + step * p, origin + step * (p + 1)]`` (continuous).
+    on_value : bool
+        Whether places stand for whole values.
+    n_codes, places_per_code, last_place : int64
+    stride : int
+        Distance between cuts in codes: 1 if intervals overlap by half, 2 if they are disjoint.
+    """
+
+    schema: Schema
+    origin: NDArray[np.float64]
+    step: NDArray[np.float64]
+    on_value: NDArray[np.bool_]
+    n_codes: NDArray[np.int64]
+    places_per_code: NDArray[np.int64]
+    last_place: NDArray[np.int64]
+    stride: int
+
+    @classmethod
+    def with_windows(cls, schema: Schema, windows: int) -> Grid:
+        """Return the default grid: `windows` intervals per column, overlapping by half, public."""
+        return cls._of(schema, [_layout(column, windows) for column in schema.columns], stride=1)
+
+    @classmethod
+    def with_intervals(cls, schema: Schema, n_intervals: int) -> Grid:
+        """Return the paper's grid: disjoint intervals, a cut in the middle of each."""
+        return cls._of(schema, [_continuous(column, 2 * n_intervals) for column in schema.columns], stride=2)
+
+    @classmethod
+    def _of(cls, schema: Schema, layouts: list[_Layout], stride: int) -> Grid:
+        return cls(
+            schema=schema,
+            origin=np.array([layout.origin for layout in layouts]),
+            step=np.array([layout.step for layout in layouts]),
+            on_value=np.array([layout.on_value for layout in layouts]),
+            n_codes=np.array([layout.n_codes for layout in layouts], dtype=np.int64),
+            places_per_code=np.array([layout.places_per_code for layout in layouts], dtype=np.int64),
+            last_place=np.array([layout.last_place for layout in layouts], dtype=np.int64),
+            stride=stride,
+        )
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return len(self.origin)
+
+    @property
+    def most_codes(self) -> int:
+        """Largest number of codes of any column."""
+        return int(self.n_codes.max())
+
+    def cuts(self) -> NDArray[np.bool_]:
+        """Return which (column, cut) pairs exist, shape (n_columns, most_codes); cut c separates codes < c."""
+        cut = np.arange(self.most_codes)
+        return (cut >= 1) & (cut < self.n_codes[:, None]) & ((cut - 1) % self.stride == 0)
+
+    def values(self, places: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the values that (real-valued) places stand for; the last axis runs over columns."""
+        return self.origin + self.step * (places + np.where(self.on_value, 0.0, 0.5))
+
+    def cut_value(self, column: int, cut: int) -> float:
+        """Return v such that the rows below the cut are those with value <= v."""
+        place = cut * int(self.places_per_code[column])
+        if not self.on_value[column]:
+            return float(self.origin[column] + self.step[column] * place)
+        last_below = (place - 1) * self.step[column]  # in whole values, rounded down to one
+        return float(self.origin[column] + np.floor(last_below + 1e-9))
+
+
+@dataclass(frozen=True)
+class _Layout:
+    origin: float
+    step: float
+    on_value: bool
+    n_codes: int
+    places_per_code: int
+    last_place: int
+
+
+def _continuous(column: Column, n_codes: int) -> _Layout:
+    places_per_code = PLACES // n_codes
+    places = places_per_code * n_codes
+    return _Layout(column.lower, (column.upper - column.lower) / places, False, n_codes, places_per_code, places - 1)
+
+
+def _layout(column: Column, windows: int) -> _Layout:
+    """Return the layout of one column.
+
+    Whole numbers: up to `windows` values, each value is an interval of its own (two codes, the value in
+    the lower one, so there are cuts on both sides of it); beyond that a code holds several values.
+    """
+    n_values = column.n_values
+    if not column.whole or not 2 <= n_values <= _MOST_WHOLE_VALUES:
+        return _continuous(column, 2 * windows)
+    origin = float(np.ceil(column.lower))
+    if n_values <= windows:
+        places_per_code = PLACES // (2 * n_values)
+        places_per_value = 2 * places_per_code
+        n_codes = 2 * n_values - 1
+    else:
+        values_per_code = -(-n_values // (2 * windows))
+        n_codes = -(-n_values // values_per_code)
+        places_per_value = PLACES // (n_codes * values_per_code)
+        places_per_code = values_per_code * places_per_value
+    last_place = (n_values - 1) * places_per_value
+    return _Layout(origin, 1.0 / places_per_value, True, n_codes, places_per_code, last_place)

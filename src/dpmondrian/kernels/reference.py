@@ -1,0 +1,131 @@
+"""The kernels in plain NumPy: slow and obviously right. Tests compare `compiled` with these.
+
+Shapes: `places` and `codes` are (n_columns, n_rows); `node` is (n_rows,); `slot_of` maps a node to its row in
+the result, with the last slot for rows that do not take part.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "box_sums",
+    "clipped_sums",
+    "histograms",
+    "nearest_centre",
+    "quantise",
+    "radius_counts",
+    "route",
+]
+
+ERROR, DROP, MIDDLE = 0, 1, 2
+
+
+def quantise(block, lower, upper, origin, inverse_step, on_value, last_place, places_per_code, missing, places, codes, start):  # type: ignore[no-untyped-def]
+    """Write the places and codes of a block of rows from row `start` on; return the next free row, or -1.
+
+    -1 means that a missing or infinite value was met and `missing` is `ERROR`.
+    """
+    block = np.where(np.isfinite(block), block, np.nan)
+    if missing == ERROR and np.isnan(block).any():
+        return -1
+    if missing == MIDDLE:
+        block = np.where(np.isnan(block), (lower + upper) / 2, block)
+    block = np.clip(block[~np.isnan(block).any(axis=1)], lower, upper)
+    continuous = np.ceil((block - origin) * inverse_step) - 1
+    whole = np.rint(block - origin) * inverse_step
+    place = np.clip(np.where(on_value, whole, continuous), 0, last_place).astype(np.int64)
+    stop = start + len(block)
+    places[:, start:stop] = place.T
+    codes[:, start:stop] = (place // places_per_code).T
+    return stop
+
+
+def route(codes, node, split_column, cut, left, right):  # type: ignore[no-untyped-def]
+    """Move each row from its node to the child on its side; `split_column` is -1 where there is no cut."""
+    moving = split_column[node] >= 0
+    rows = np.flatnonzero(moving)
+    parent = node[rows]
+    below = codes[split_column[parent], rows] < cut[parent]
+    node[rows] = np.where(below, left[parent], right[parent])
+
+
+def histograms(codes, node, slot_of, n_slots, n_codes) -> NDArray[np.int64]:  # type: ignore[no-untyped-def]
+    """Return the number of rows per slot, column and code, shape (n_slots, n_columns, n_codes)."""
+    counts = np.zeros((n_slots + 1, codes.shape[0], n_codes), dtype=np.int64)
+    slot = slot_of[node]
+    for column in range(codes.shape[0]):
+        np.add.at(counts[:, column], (slot, codes[column]), 1)
+    return counts[:n_slots]
+
+
+def box_sums(places, node, slot_of, middle) -> NDArray[np.int64]:  # type: ignore[no-untyped-def]
+    """Return per slot the sum of ``place - middle``, shape (n_slots, n_columns)."""
+    sums = np.zeros((len(middle) + 1, places.shape[0]), dtype=np.int64)
+    slot = slot_of[node]
+    padded = np.vstack([middle, np.zeros_like(middle[:1])])
+    np.add.at(sums, slot, places.T.astype(np.int64) - padded[slot])
+    return sums[: len(middle)]
+
+
+def _distances(displacement, norm):  # type: ignore[no-untyped-def]
+    """Return squared L2 lengths (norm 2) or L1 lengths (norm 1) of integer rows."""
+    return np.sum(displacement**2 if norm == 2 else np.abs(displacement), axis=1)
+
+
+def radius_counts(places, node, slot_of, centre, thresholds, norm) -> NDArray[np.int64]:  # type: ignore[no-untyped-def]
+    """Return how many rows, over all slots, first fit within each threshold of their slot.
+
+    `thresholds` has shape (n_slots, n_radii), ascending, squared for norm 2. The last of the
+    ``n_radii + 1`` results counts the rows beyond the largest radius.
+    """
+    counts = np.zeros(thresholds.shape[1] + 1, dtype=np.int64)
+    slot = slot_of[node]
+    for s in range(len(centre)):
+        distance = _distances(places.T[slot == s].astype(np.int64) - centre[s], norm)
+        counts += np.bincount(np.searchsorted(thresholds[s], distance), minlength=len(counts))
+    return counts
+
+
+def clipped_sums(places, node, slot_of, centre, radius, norm) -> NDArray[np.int64]:  # type: ignore[no-untyped-def]
+    """Return per slot the sum of displacements from its centre, each shortened to the slot's radius.
+
+    A displacement is scaled down, rounded towards zero, and checked in integers, so its length never
+    exceeds the radius: that length is the sensitivity.
+    """
+    sums = np.zeros((len(centre), places.shape[0]), dtype=np.int64)
+    slot = slot_of[node]
+    for s in range(len(centre)):
+        for row in places.T[slot == s].astype(np.int64):
+            sums[s] += _clip(row - centre[s], int(radius[s]), norm)
+    return sums
+
+
+def _clip(displacement, radius, norm):  # type: ignore[no-untyped-def]
+    limit = radius * radius if norm == 2 else radius
+    length = int(_distances(displacement[None], norm)[0])
+    if length <= limit:
+        return displacement
+    factor = radius / (np.sqrt(float(length)) if norm == 2 else float(length))
+    short = np.trunc(displacement * factor).astype(np.int64)
+    while int(_distances(short[None], norm)[0]) > limit:
+        short -= np.sign(short)
+    return short
+
+
+def nearest_centre(block, lower, upper, missing, centres, weights, half_gap, hint, labels, start):  # type: ignore[no-untyped-def]
+    """Write the index of the nearest centre of each clipped row; -1 where a value is missing (`DROP`).
+
+    `hint` and `half_gap` only save time. Returns False if a value is missing and `missing` is `ERROR`.
+    """
+    block = np.where(np.isfinite(block), block, np.nan)
+    if missing == ERROR and np.isnan(block).any():
+        return False
+    if missing == MIDDLE:
+        block = np.where(np.isnan(block), (lower + upper) / 2, block)
+    lost = np.isnan(block).any(axis=1)
+    block = np.clip(np.where(lost[:, None], lower, block), lower, upper)
+    distance = (((block[:, None, :] - centres) * weights) ** 2).sum(axis=2)
+    labels[start : start + len(block)] = np.where(lost, -1, distance.argmin(axis=1))
+    return True

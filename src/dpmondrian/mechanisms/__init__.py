@@ -1,0 +1,1 @@
+"""Noise and selection. Only `dpmondrian.release` may import from here."""

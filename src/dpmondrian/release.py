@@ -1,0 +1,162 @@
+"""THE DOOR: the one place where values computed from rows become values that may be published.
+
+Each method takes exact integers, writes the ledger, draws the noise, and hands the noisy value over.
+Only this module imports `dpmondrian.mechanisms`; a test holds that. What passes here:
+
+===================  ==================================================================================
+`counts`             numbers of rows of disjoint nodes
+`select`             the best candidate of each of several disjoint groups of rows
+`box_sums`           sums of rows relative to the middle of their public box
+`ball_sums`          sums of displacements that were clipped to a public radius
+===================  ==================================================================================
+
+Neighbouring tables differ by the rows of one person, at most `rows_per_person` of them, added or
+removed. Proofs: ``docs/privacy/``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmondrian.accounting.ledger import Entry, Ledger
+from dpmondrian.accounting.plan import Plan
+from dpmondrian.mechanisms.bits import SecureBits, SeededBits
+from dpmondrian.mechanisms.sampler import Sampler
+
+__all__ = ["Door"]
+
+
+class Door:
+    """Draws noise, records it, hands over noisy values.
+
+    Parameters
+    ----------
+    plan : Plan
+        Verified before anything is drawn.
+    rows_per_person : int
+        Every sensitivity is multiplied by this.
+    seed : int or None
+        None draws secure noise. An int makes a reproducible run that may not be released.
+    """
+
+    def __init__(self, plan: Plan, rows_per_person: int = 1, seed: int | None = None) -> None:
+        plan.verify()
+        self.plan = plan
+        self.rows_per_person = rows_per_person
+        self.secure = seed is None
+        self._sampler = Sampler(SecureBits() if seed is None else SeededBits(seed))
+        self._ledger = Ledger(plan)
+
+    def count_scale(self, level: int) -> float:
+        """Return the noise scale of the counts of a level, in rows (public)."""
+        return self.plan.find("count", level).multiplier * self.rows_per_person
+
+    def sum_multiplier(self, name: str) -> float:
+        """Return the noise scale of sums per unit of one row's sensitivity (public)."""
+        return self.plan.find(name).multiplier * self.rows_per_person
+
+    def counts(self, level: int, exact_counts: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return noisy numbers of rows of disjoint nodes of one level.
+
+        Privacy
+        -------
+        Released: the counts plus discrete noise. One person's rows change them by at most
+        `rows_per_person` in L1 and L2 norm. Cost: that of the planned multiplier. Argument:
+        ``docs/privacy/counts.md``; tests that try to break it: ``tests/privacy/test_neighbours.py``.
+        """
+        draw = self.plan.find("count", level)
+        exact = np.asarray(exact_counts, dtype=np.int64)
+        scale = self.count_scale(level)
+        sensitivity = self.rows_per_person
+        self._ledger.write(
+            draw, unit="rows", sensitivity=sensitivity, scale=scale,
+            cost=self.plan.cost_of(draw.mechanism, scale / sensitivity), n_draws=exact.size,
+        )  # fmt: skip
+        scales = np.full(exact.size, scale)
+        return exact + self._sampler.noise(draw.mechanism, scales, draw.name, level)
+
+    def select(
+        self,
+        name: str,
+        level: int | None,
+        exact_scores: Sequence[NDArray[np.int64]],
+        score_ranges: Sequence[int],
+        unit: str = "score steps",
+    ) -> list[int]:
+        """Return the index of the candidate chosen in each of several groups of disjoint rows.
+
+        Privacy
+        -------
+        Released: one index per group. Adding one row to a group moves its scores by amounts within one
+        interval whose width is at most the group's `score_ranges`. Cost: that of the planned multiplier. Argument:
+        ``docs/privacy/selection.md``; tests that try to break it: ``tests/privacy/test_selection_law.py``.
+        """
+        draw = self.plan.find(name, level)
+        sensitivities = [width * self.rows_per_person for width in score_ranges]
+        scales = [draw.multiplier * sensitivity for sensitivity in sensitivities]
+        inverse = max(sensitivity / scale for sensitivity, scale in zip(sensitivities, scales, strict=True))
+        self._ledger.write(
+            draw, unit=unit, sensitivity=max(sensitivities), scale=max(scales),
+            cost=self.plan.cost_of(draw.mechanism, 1.0 / inverse), n_draws=len(exact_scores),
+        )  # fmt: skip
+        return [
+            self._sampler.select(draw.mechanism, scores, scale, name, -1 if level is None else level, group)
+            for group, (scores, scale) in enumerate(zip(exact_scores, scales, strict=True))
+        ]
+
+    def box_sums(
+        self, name: str, exact_sums: NDArray[np.int64], half_widths: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return noisy sums of disjoint groups and the noise scales, both of shape (n_groups, n_columns).
+
+        Privacy
+        -------
+        Released: sums of rows, each relative to the middle of its group's public box, plus discrete noise.
+        One row changes column j of its group by at most ``half_widths[group, j]``. The noise is spread
+        over the columns so that its total variance is least at the planned cost: scale ``z * sqrt(h_j *
+        sum(h))`` for Gaussian noise, ``z * h_j**(1/3) * sum(h**(2/3))`` for Laplace noise. Argument:
+        ``docs/privacy/sums.md``; tests that try to break it: ``tests/privacy/test_neighbours.py``.
+        """
+        draw = self.plan.find(name)
+        widths = half_widths.astype(np.float64)
+        if draw.mechanism == "discrete Gaussian":
+            shape = np.sqrt(widths * widths.sum(axis=1, keepdims=True))
+        else:
+            shape = np.cbrt(widths) * np.cbrt(widths * widths).sum(axis=1, keepdims=True)
+        scales = self.sum_multiplier(name) * shape
+        ratio = self.rows_per_person * widths / scales
+        inverse = np.sqrt((ratio**2).sum(axis=1)) if draw.mechanism == "discrete Gaussian" else ratio.sum(axis=1)
+        return self._sums(name, exact_sums, scales, float(inverse.max()), "half-widths of the box"), scales
+
+    def ball_sums(
+        self, name: str, exact_sums: NDArray[np.int64], radius: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return noisy sums of disjoint groups and the noise scales, both of shape (n_groups, n_columns).
+
+        Privacy
+        -------
+        Released: sums of integer displacements whose length (L2 for Gaussian, L1 for Laplace noise) is at
+        most ``radius[group]``, plus discrete noise of scale ``z * radius``. Argument: ``docs/privacy/sums.md``;
+        tests that try to break it: ``tests/privacy/test_neighbours.py``.
+        """
+        multiplier = self.sum_multiplier(name)
+        scales = np.repeat(multiplier * radius[:, None].astype(np.float64), exact_sums.shape[1], axis=1)
+        inverse = float((self.rows_per_person * radius / scales[:, 0]).max())
+        return self._sums(name, exact_sums, scales, inverse, "radii"), scales
+
+    def _sums(
+        self, name: str, exact_sums: NDArray[np.int64], scales: NDArray[np.float64], inverse: float, unit: str
+    ) -> NDArray[np.int64]:
+        draw = self.plan.find(name)
+        self._ledger.write(
+            draw, unit=unit, sensitivity=self.rows_per_person, scale=self.sum_multiplier(name),
+            cost=self.plan.cost_of(draw.mechanism, 1.0 / inverse), n_draws=exact_sums.size,
+        )  # fmt: skip
+        return exact_sums + self._sampler.noise(draw.mechanism, scales, name).reshape(exact_sums.shape)
+
+    def close(self) -> tuple[Entry, ...]:
+        """Return the ledger: one entry per planned draw, in the order of the plan."""
+        return self._ledger.close()

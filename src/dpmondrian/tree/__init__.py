@@ -1,0 +1,1 @@
+"""Growing a tree of cuts, making its counts consistent, and keeping the result."""

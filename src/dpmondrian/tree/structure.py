@@ -1,0 +1,160 @@
+"""The released tree: cuts in the data's own units, sizes, and rules that people can read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmondrian.domain import Schema
+from dpmondrian.grid import Grid
+from dpmondrian.tree.grower import GrownTree
+
+__all__ = ["Tree", "release_tree"]
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Flat arrays over nodes; node 0 is the root. Everything in it is released.
+
+    Attributes
+    ----------
+    column : int array
+        Column of the cut, -1 at leaves.
+    threshold : float array
+        Rows with ``value <= threshold`` go left. NaN at leaves.
+    left, right : int array
+        Children, -1 at leaves.
+    size, size_error : float array
+        Number of rows, with noise, and the standard error of that noise. Sizes add up along the tree.
+    cluster : int array
+        Cluster of a leaf, -1 at inner nodes. Several leaves share one if they were merged.
+    """
+
+    names: tuple[str, ...]
+    column: NDArray[np.int64]
+    threshold: NDArray[np.float64]
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    size: NDArray[np.float64]
+    size_error: NDArray[np.float64]
+    cluster: NDArray[np.int64]
+    counted: str = "people"
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves."""
+        return int((self.column < 0).sum())
+
+    def rules(self) -> list[str]:
+        """Return one rule per leaf, such as ``"age <= 41.5 and bmi > 30: about 1,240 people"``, by cluster."""
+        leaves = np.flatnonzero(self.column < 0)
+        paths = self._paths()
+        ordered = sorted(leaves, key=lambda leaf: (self.cluster[leaf], leaf))
+        return [f"{self._condition(paths[leaf])}: about {_rounded(self.size[leaf])} {self.counted}" for leaf in ordered]
+
+    def _paths(self) -> dict[int, dict[int, tuple[float, float]]]:
+        """Return for every node the interval (above, up to] that its path leaves of each cut column."""
+        paths: dict[int, dict[int, tuple[float, float]]] = {0: {}}
+        for node in range(len(self.column)):
+            column = int(self.column[node])
+            if column < 0:
+                continue
+            low, high = paths[node].get(column, (-np.inf, np.inf))
+            threshold = float(self.threshold[node])
+            paths[int(self.left[node])] = {**paths[node], column: (low, min(high, threshold))}
+            paths[int(self.right[node])] = {**paths[node], column: (max(low, threshold), high)}
+        return paths
+
+    def _condition(self, intervals: Mapping[int, tuple[float, float]]) -> str:
+        parts = []
+        for column, (low, high) in sorted(intervals.items()):
+            name = self.names[column]
+            if np.isfinite(low) and np.isfinite(high):
+                parts.append(f"{_number(low)} < {name} <= {_number(high)}")
+            elif np.isfinite(high):
+                parts.append(f"{name} <= {_number(high)}")
+            else:
+                parts.append(f"{name} > {_number(low)}")
+        return " and ".join(parts) or "everyone"
+
+    def __str__(self) -> str:
+        leaves = np.flatnonzero(self.column < 0)
+        clusters = sorted(int(self.cluster[leaf]) for leaf in leaves)
+        return "\n".join(f"cluster {c}: {rule}" for c, rule in zip(clusters, self.rules(), strict=True))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the nodes as plain JSON values (a leaf's threshold is null)."""
+        return {
+            "column": self.column.tolist(),
+            "threshold": [None if np.isnan(t) else float(t) for t in self.threshold],
+            "left": self.left.tolist(),
+            "right": self.right.tolist(),
+            "size": self.size.tolist(),
+            "size_error": self.size_error.tolist(),
+            "cluster": self.cluster.tolist(),
+            "counted": self.counted,
+        }
+
+    @classmethod
+    def from_dict(cls, names: tuple[str, ...], values: Mapping[str, Any]) -> Tree:
+        """Return the tree that `to_dict` described, checked to be a tree."""
+        integers = {name: np.array(values[name], dtype=np.int64) for name in ("column", "left", "right", "cluster")}
+        floats = {name: np.array(values[name], dtype=np.float64) for name in ("size", "size_error")}
+        threshold = np.array([np.nan if t is None else float(t) for t in values["threshold"]])
+        tree = cls(names=names, threshold=threshold, counted=str(values["counted"]), **integers, **floats)
+        tree._check()
+        return tree
+
+    def _check(self) -> None:
+        n_nodes = len(self.column)
+        inner = np.flatnonzero(self.column >= 0)
+        children = np.concatenate([self.left[inner], self.right[inner]])
+        parents = np.concatenate([inner, inner])
+        same_length = all(len(a) == n_nodes for a in (self.threshold, self.left, self.right, self.size, self.size_error, self.cluster))
+        if not (
+            n_nodes >= 1
+            and same_length
+            and np.all(self.column < len(self.names))
+            and np.all(children > parents)
+            and np.all(children < n_nodes)
+            and len(set(children.tolist())) == n_nodes - 1 == len(children)
+            and np.all(np.isfinite(self.threshold[inner]))
+        ):
+            raise ValueError("the nodes do not form a tree")
+
+
+def release_tree(
+    grown: GrownTree, grid: Grid, sizes: NDArray[np.float64], size_errors: NDArray[np.float64], cluster_of_leaf: NDArray[np.int64], counted: str
+) -> Tree:
+    """Return the grown tree in the data's units."""
+    nodes = grown.nodes
+    cluster = np.full(len(nodes), -1, dtype=np.int64)
+    cluster[[leaf.number for leaf in grown.leaves]] = cluster_of_leaf
+    return Tree(
+        names=grid.schema.names,
+        column=np.array([node.column for node in nodes], dtype=np.int64),
+        threshold=np.array([np.nan if node.is_leaf else grid.cut_value(node.column, node.cut) for node in nodes]),
+        left=np.array([node.children[0] if node.children else -1 for node in nodes], dtype=np.int64),
+        right=np.array([node.children[1] if node.children else -1 for node in nodes], dtype=np.int64),
+        size=sizes,
+        size_error=size_errors,
+        cluster=cluster,
+        counted=counted,
+    )
+
+
+def _number(value: float) -> str:
+    """Return a threshold with four significant digits, and all digits before the point."""
+    digits = max(0, 3 - int(np.floor(np.log10(abs(value))))) if value else 0
+    return f"{value:.{min(digits, 8)}f}".rstrip("0").rstrip(".") if digits else f"{value:.0f}"
+
+
+def _rounded(size: float) -> str:
+    """Return a size with three significant digits and thousands separators; noise makes more digits idle."""
+    size = max(size, 0.0)
+    digits = 2 - int(np.floor(np.log10(size))) if size >= 1 else 0
+    return f"{round(size, min(digits, 0)):,.0f}"
