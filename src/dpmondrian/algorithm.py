@@ -12,9 +12,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.accounting.plan import Plan, paper_offsets, paper_plan, pure_plan, zcdp_plan
-from dpmondrian.centres.clipped import LeafMeans, clipped_means
-from dpmondrian.centres.merge import merge_leaves
+from dpmondrian.accounting.plan import (
+    CENTRE_PARTS,
+    CENTRE_PARTS_WITH_K,
+    Plan,
+    paper_offsets,
+    paper_plan,
+    pure_plan,
+    zcdp_plan,
+)
+from dpmondrian.centres.clipped import MeanFinder, leaf_groups
+from dpmondrian.centres.lloyd import Cells, doubled_means, lloyd_steps, merged_means
 from dpmondrian.centres.paper import domain_means
 from dpmondrian.domain import Schema
 from dpmondrian.engines.base import Engine
@@ -73,9 +81,10 @@ def make_plan(settings: Settings) -> Plan:
     """Return the plan of a run, made from public parameters before any row is read."""
     if settings.paper:
         return paper_plan(settings.epsilon, settings.delta, settings.max_depth, settings.shares)
+    parts = CENTRE_PARTS if settings.n_clusters is None else CENTRE_PARTS_WITH_K
     if settings.delta == 0.0:
-        return pure_plan(settings.epsilon, settings.max_depth, settings.shares)
-    return zcdp_plan(settings.epsilon, settings.delta, settings.max_depth, settings.shares)
+        return pure_plan(settings.epsilon, settings.max_depth, settings.shares, parts)
+    return zcdp_plan(settings.epsilon, settings.delta, settings.max_depth, settings.shares, parts)
 
 
 def cluster(engine: Engine, door: Door, schema: Schema, settings: Settings) -> Clustering:
@@ -87,9 +96,9 @@ def cluster(engine: Engine, door: Door, schema: Schema, settings: Settings) -> C
         engine.encode(grid)
     tree = grow(engine, door, grid, _split_rule(door, settings), noisy_total)
     noisy_sizes, size_errors = _sizes(tree, door, settings)
-    leaf_sizes = noisy_sizes[[leaf.number for leaf in tree.leaves]]
-    means = _means(engine, door, grid, tree, leaf_sizes, noisy_total, settings)
-    return _clusters(grid, tree, noisy_sizes, size_errors, means, settings)
+    leaves = [leaf.number for leaf in tree.leaves]
+    cells, cluster_of_leaf = _centres(engine, door, grid, tree, noisy_sizes[leaves], size_errors[leaves], settings)
+    return _clustering(grid, tree, noisy_sizes, size_errors, cells, cluster_of_leaf, settings)
 
 
 def _split_rule(door: Door, settings: Settings) -> SplitRule:
@@ -130,36 +139,56 @@ def _sizes(tree: GrownTree, door: Door, settings: Settings) -> tuple[NDArray[np.
     return consistent_counts(tree, variance)
 
 
-def _means(
-    engine: Engine, door: Door, grid: Grid, tree: GrownTree, leaf_sizes: NDArray[np.float64], noisy_total: int, settings: Settings
-) -> LeafMeans:
+def _centres(
+    engine: Engine,
+    door: Door,
+    grid: Grid,
+    tree: GrownTree,
+    leaf_sizes: NDArray[np.float64],
+    leaf_errors: NDArray[np.float64],
+    settings: Settings,
+) -> tuple[Cells, NDArray[np.int64]]:
+    """Return the clusters and the cluster of every leaf: leaves as they are, or merged to k."""
+    groups = leaf_groups(tree.leaves, grid, leaf_sizes)
+    one_each = np.arange(len(leaf_sizes))
     if settings.paper:
-        return domain_means(engine, door, grid, tree.leaves, leaf_sizes)
-    norm = 2 if door.plan.currency == "rho" else 1
-    return clipped_means(engine, door, grid, tree.leaves, leaf_sizes, noisy_total, norm)
+        means = domain_means(engine, door, grid, groups)
+        if settings.n_clusters is None:
+            return Cells(means, leaf_sizes, leaf_errors), one_each
+        means, cluster_of_leaf = merged_means(means, groups.sizes[:, 0], settings.n_clusters)
+        member = np.eye(len(means.places))[cluster_of_leaf].T
+        return Cells(means, member @ leaf_sizes, np.sqrt(member @ leaf_errors**2)), cluster_of_leaf
+    noisy_total = int(round(leaf_sizes.sum()))
+    finder = MeanFinder(engine, door, grid, noisy_total)
+    means = finder.coarse(groups)
+    radius = finder.radius(1, groups, means)
+    means = finder.clipped(1, groups, means, radius)
+    if settings.n_clusters is None:
+        means = finder.clipped(2, groups, means, finder.radius(2, groups, means))
+        return Cells(means, leaf_sizes, leaf_errors), one_each
+    if len(leaf_sizes) < settings.n_clusters:
+        means, cluster_of_leaf = doubled_means(means, groups, radius, settings.n_clusters), one_each
+    else:
+        means, cluster_of_leaf = merged_means(means, groups.sizes[:, 0], settings.n_clusters)
+    return lloyd_steps(engine, door, grid, finder, means, leaf_sizes.sum()), cluster_of_leaf
 
 
-def _clusters(
-    grid: Grid, grown: GrownTree, sizes: NDArray[np.float64], size_errors: NDArray[np.float64], means: LeafMeans, settings: Settings
+def _clustering(
+    grid: Grid,
+    grown: GrownTree,
+    sizes: NDArray[np.float64],
+    size_errors: NDArray[np.float64],
+    cells: Cells,
+    cluster_of_leaf: NDArray[np.int64],
+    settings: Settings,
 ) -> Clustering:
-    """Return the leaves as clusters, merged to k where k was asked for, largest first. Post-processing."""
-    leaves = [leaf.number for leaf in grown.leaves]
-    leaf_sizes, leaf_errors = np.maximum(sizes[leaves], 0.0), size_errors[leaves]
-    centres, errors = grid.values(means.places), grid.step * means.errors
-    group = np.arange(len(leaves))
-    if settings.n_clusters is not None:
-        group = merge_leaves(centres, leaf_sizes, grid.schema.weights, settings.n_clusters)
-    member = np.eye(group.max() + 1)[group].T  # (n_clusters, n_leaves)
-    order = np.argsort(-(member @ leaf_sizes), kind="stable")
-    member = member[order]
-    part = member * np.maximum(leaf_sizes, 1.0)
-    part /= part.sum(axis=1, keepdims=True)
-    cluster_of_leaf = np.argsort(order)[group]
+    """Return the clusters in the data's units, largest first. Post-processing."""
+    order = np.argsort(-cells.sizes, kind="stable")
     counted = "people" if settings.rows_per_person == 1 else "rows"
     return Clustering(
-        centres=part @ centres,
-        centre_errors=np.sqrt(part**2 @ errors**2),
-        sizes=member @ leaf_sizes,
-        size_errors=np.sqrt(member @ leaf_errors**2),
-        tree=release_tree(grown, grid, sizes, size_errors, cluster_of_leaf, counted),
+        centres=grid.values(cells.means.places[order]),
+        centre_errors=grid.step * cells.means.errors[order],
+        sizes=np.maximum(cells.sizes[order], 0.0),
+        size_errors=cells.size_errors[order],
+        tree=release_tree(grown, grid, sizes, size_errors, np.argsort(order)[cluster_of_leaf], counted),
     )

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils.validation import check_is_fitted
 
 from dpmondrian import _validation as check
-from dpmondrian.accounting.plan import DEFAULT_SHARES, PAPER_SHARES
+from dpmondrian.accounting.plan import DEFAULT_SHARES, DEFAULT_SHARES_WITH_K, PAPER_SHARES
 from dpmondrian.accounting.statement import PrivacyStatement, make_statement
 from dpmondrian.algorithm import Settings, cluster, make_plan
 from dpmondrian.artifact import Release
@@ -43,7 +43,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         Range of every column, known *without looking at the data*. Values beyond are clipped. A third item
         ``"int"`` marks whole numbers, ``"float"`` the contrary; without it the column's type decides.
     n_clusters : int, default=None
-        None lets the data decide. With k, leaves are merged to k clusters (fewer if there are fewer leaves).
+        None lets the data decide. With k, leaves are merged to k clusters, which three private Lloyd steps improve.
     variant : {"default", "paper"}, default="default"
         "paper" uses the paper's scores, shares, composition and averages, corrected where its guarantee failed.
     rows_per_person : int, default=1
@@ -222,6 +222,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
                 "The 'delta' parameter of DPM must be positive with variant='paper', whose averages need it. Got 0 instead. "
                 "Use variant='default' for pure epsilon."
             )
+        default_shares = PAPER_SHARES if variant == "paper" else DEFAULT_SHARES if self.n_clusters is None else DEFAULT_SHARES_WITH_K
         t, q, alpha = check.check_score_parameters(self.t, self.q, self.alpha)
         optional = {
             name: None if value is None else check.check_integer(name, value, 1, None, "Use None to let DPM choose.")
@@ -231,7 +232,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             epsilon=check.check_epsilon(self.epsilon),
             delta=delta,
             variant=variant,
-            shares=check.check_shares(self.budget_shares, PAPER_SHARES if variant == "paper" else DEFAULT_SHARES),
+            shares=check.check_shares(self.budget_shares, default_shares),
             max_depth=check.check_integer("max_depth", self.max_depth, 0, 12, "The default is 7."),
             windows=check.check_integer("windows", self.windows, 2, 2**14, "The default is 128."),
             t=t,

@@ -50,16 +50,18 @@ class Door:
         self._sampler = Sampler(SecureBits() if seed is None else SeededBits(seed))
         self._ledger = Ledger(plan)
 
-    def count_scale(self, level: int) -> float:
+    def count_scale(self, level: int, name: str = "count") -> float:
         """Return the noise scale of the counts of a level, in rows (public)."""
-        return self.plan.find("count", level).multiplier * self.rows_per_person
+        return self.plan.find(name, level).multiplier * self.rows_per_person
 
-    def sum_multiplier(self, name: str) -> float:
-        """Return the noise scale of sums per unit of one row's sensitivity (public)."""
-        return self.plan.find(name).multiplier * self.rows_per_person
+    def _sum_multiplier(self, name: str, step: int | None) -> float:
+        """Return the noise scale of sums per unit of one row's sensitivity."""
+        return self.plan.find(name, step).multiplier * self.rows_per_person
 
-    def counts(self, level: int, exact_counts: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return noisy numbers of rows of disjoint nodes of one level.
+    def counts(
+        self, level: int, exact_counts: Sequence[int] | NDArray[np.int64], name: str = "count"
+    ) -> NDArray[np.int64]:
+        """Return noisy numbers of rows of disjoint groups, such as the nodes of one level.
 
         Privacy
         -------
@@ -67,9 +69,9 @@ class Door:
         `rows_per_person` in L1 and L2 norm. Cost: that of the planned multiplier. Argument:
         ``docs/privacy/counts.md``; tests that try to break it: ``tests/privacy/test_neighbours.py``.
         """
-        draw = self.plan.find("count", level)
+        draw = self.plan.find(name, level)
         exact = np.asarray(exact_counts, dtype=np.int64)
-        scale = self.count_scale(level)
+        scale = self.count_scale(level, name)
         sensitivity = self.rows_per_person
         self._ledger.write(
             draw, unit="rows", sensitivity=sensitivity, scale=scale,
@@ -126,13 +128,13 @@ class Door:
             shape = np.sqrt(widths * widths.sum(axis=1, keepdims=True))
         else:
             shape = np.cbrt(widths) * np.cbrt(widths * widths).sum(axis=1, keepdims=True)
-        scales = self.sum_multiplier(name) * shape
+        scales = self._sum_multiplier(name, None) * shape
         ratio = self.rows_per_person * widths / scales
         inverse = np.sqrt((ratio**2).sum(axis=1)) if draw.mechanism == "discrete Gaussian" else ratio.sum(axis=1)
-        return self._sums(name, exact_sums, scales, float(inverse.max()), "half-widths of the box"), scales
+        return self._sums(name, None, exact_sums, scales, float(inverse.max()), "half-widths of the box"), scales
 
     def ball_sums(
-        self, name: str, exact_sums: NDArray[np.int64], radius: NDArray[np.int64]
+        self, name: str, step: int | None, exact_sums: NDArray[np.int64], radius: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return noisy sums of disjoint groups and the noise scales, both of shape (n_groups, n_columns).
 
@@ -142,20 +144,26 @@ class Door:
         most ``radius[group]``, plus discrete noise of scale ``z * radius``. Argument: ``docs/privacy/sums.md``;
         tests that try to break it: ``tests/privacy/test_neighbours.py``.
         """
-        multiplier = self.sum_multiplier(name)
+        multiplier = self._sum_multiplier(name, step)
         scales = np.repeat(multiplier * radius[:, None].astype(np.float64), exact_sums.shape[1], axis=1)
         inverse = float((self.rows_per_person * radius / scales[:, 0]).max())
-        return self._sums(name, exact_sums, scales, inverse, "radii"), scales
+        return self._sums(name, step, exact_sums, scales, inverse, "radii"), scales
 
     def _sums(
-        self, name: str, exact_sums: NDArray[np.int64], scales: NDArray[np.float64], inverse: float, unit: str
+        self,
+        name: str,
+        step: int | None,
+        exact_sums: NDArray[np.int64],
+        scales: NDArray[np.float64],
+        inverse: float,
+        unit: str,
     ) -> NDArray[np.int64]:
-        draw = self.plan.find(name)
+        draw = self.plan.find(name, step)
         self._ledger.write(
-            draw, unit=unit, sensitivity=self.rows_per_person, scale=self.sum_multiplier(name),
+            draw, unit=unit, sensitivity=self.rows_per_person, scale=self._sum_multiplier(name, step),
             cost=self.plan.cost_of(draw.mechanism, 1.0 / inverse), n_draws=exact_sums.size,
         )  # fmt: skip
-        return exact_sums + self._sampler.noise(draw.mechanism, scales, name).reshape(exact_sums.shape)
+        return exact_sums + self._sampler.noise(draw.mechanism, scales, name, step or 0).reshape(exact_sums.shape)
 
     def close(self) -> tuple[Entry, ...]:
         """Return the ledger: one entry per planned draw, in the order of the plan."""

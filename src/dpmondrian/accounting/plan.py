@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from dpmondrian.accounting.zcdp import (
     bounded_range_rho,
@@ -26,22 +27,54 @@ from dpmondrian.accounting.zcdp import (
 from dpmondrian.exceptions import BudgetError
 
 __all__ = [
+    "CENTRE_PARTS",
+    "CENTRE_PARTS_WITH_K",
     "DEFAULT_SHARES",
+    "DEFAULT_SHARES_WITH_K",
+    "LLOYD_STEPS",
     "PAPER_SHARES",
     "Plan",
     "PlannedDraw",
+    "paper_offsets",
     "paper_plan",
     "pure_plan",
     "zcdp_plan",
 ]
 
-DEFAULT_SHARES: Mapping[str, float] = {"splits": 0.45, "counts": 0.20, "centres": 0.35}
+DEFAULT_SHARES: Mapping[str, float] = {"splits": 0.35, "counts": 0.20, "centres": 0.45}
+"""About half for the tree and half for the centres: neither is worth much without the other."""
+
+DEFAULT_SHARES_WITH_K: Mapping[str, float] = {"splits": 0.20, "counts": 0.15, "centres": 0.65}
+"""With k given the tree is only a start for the centres, so most goes to them."""
+
 PAPER_SHARES: Mapping[str, float] = {"interval": 0.04, "counts": 0.18, "splits": 0.18, "centres": 0.60}
 PAPER_DELTA_FOR_OFFSET = 0.2
 """Share of delta that the paper sets aside for its offset lambda; the averages get the rest."""
 
-CENTRE_PARTS: Mapping[str, float] = {"coarse sums": 0.22, "radius": 0.03, "clipped sums": 0.75}
-"""How the default variant divides the centres' share: a rough place, a radius, and the mean itself."""
+Parts: TypeAlias = Mapping[tuple[str, int | None], float]
+
+CENTRE_PARTS: Parts = {
+    ("coarse sums", None): 0.10,
+    ("radius", 1): 0.03,
+    ("clipped sums", 1): 0.20,
+    ("radius", 2): 0.03,
+    ("clipped sums", 2): 0.64,
+}
+"""How the default variant divides the centres' share: a rough place in the box, then twice a radius and a
+clipped mean. Each step brings the centre close enough for the next one to clip much tighter, so the
+early steps may be cheap; the last one sets the error that remains."""
+
+LLOYD_STEPS = (2, 3, 4)
+CENTRE_PARTS_WITH_K: Parts = {
+    ("coarse sums", None): 0.08,
+    ("radius", 1): 0.02,
+    ("clipped sums", 1): 0.22,
+    ("radius", 2): 0.02,
+    **{("cell count", step): 0.02 for step in LLOYD_STEPS},
+    **{("clipped sums", step): 0.20 for step in LLOYD_STEPS},
+}
+"""The same when leaves are merged to k clusters: centres of leaves need only be good enough to merge, and
+the rest pays for three steps in which every row counts for its nearest cluster."""
 
 ROOT_COUNT_FLOOR = 0.05
 """Least part of the counts' share for the number of all rows, which sets the size limit of every node."""
@@ -138,7 +171,9 @@ def _usable(shares: Mapping[str, float], max_depth: int) -> dict[str, float]:
     return {name: share / whole for name, share in used.items()}
 
 
-def zcdp_plan(epsilon: float, delta: float, max_depth: int, shares: Mapping[str, float]) -> Plan:
+def zcdp_plan(
+    epsilon: float, delta: float, max_depth: int, shares: Mapping[str, float], parts: Parts = CENTRE_PARTS
+) -> Plan:
     """Return the default plan: costs add up in zCDP and are converted once, tightly, to (epsilon, delta).
 
     Over the levels a cost grows like ``2**(2 * level / 3)``, which minimises the summed relative
@@ -155,16 +190,18 @@ def zcdp_plan(epsilon: float, delta: float, max_depth: int, shares: Mapping[str,
         PlannedDraw("split", level, "exponential mechanism", 1.0 / math.sqrt(8.0 * cost), cost)
         for level, cost in enumerate(_over_levels(part.get("splits", 0.0), growth, max_depth))
     ]
-    for name, share in CENTRE_PARTS.items():
+    for (name, step), share in parts.items():
         cost = part["centres"] * share
         if name == "radius":
-            draws.append(PlannedDraw(name, None, "exponential mechanism", 1.0 / math.sqrt(8.0 * cost), cost))
+            draws.append(PlannedDraw(name, step, "exponential mechanism", 1.0 / math.sqrt(8.0 * cost), cost))
         else:
-            draws.append(PlannedDraw(name, None, "discrete Gaussian", gaussian_multiplier(cost), cost))
+            draws.append(PlannedDraw(name, step, "discrete Gaussian", gaussian_multiplier(cost), cost))
     return Plan(epsilon, delta, "rho", tuple(draws))
 
 
-def pure_plan(epsilon: float, max_depth: int, shares: Mapping[str, float]) -> Plan:
+def pure_plan(
+    epsilon: float, max_depth: int, shares: Mapping[str, float], parts: Parts = CENTRE_PARTS
+) -> Plan:
     """Return the plan without delta: discrete Laplace, permute-and-flip, basic composition.
 
     Over the levels a cost grows like ``2**(level / 2)``, the optimum where epsilons add up.
@@ -180,9 +217,9 @@ def pure_plan(epsilon: float, max_depth: int, shares: Mapping[str, float]) -> Pl
         for level, cost in enumerate(_over_levels(part.get("splits", 0.0), growth, max_depth))
     ]
     draws = [PlannedDraw(name, level, kind, 1.0 / cost, cost) for name, level, kind, cost in costs]
-    for name, share in CENTRE_PARTS.items():
+    for (name, step), share in parts.items():
         kind = "permute-and-flip" if name == "radius" else "discrete Laplace"
-        draws.append(PlannedDraw(name, None, kind, 1.0 / (part["centres"] * share), part["centres"] * share))
+        draws.append(PlannedDraw(name, step, kind, 1.0 / (part["centres"] * share), part["centres"] * share))
     return Plan(epsilon, 0.0, "epsilon", tuple(draws))
 
 

@@ -1,7 +1,7 @@
-"""Centres of the default variant: a coarse mean in the leaf's box, a private radius, a clipped mean.
+"""Centres of the default variant: a coarse mean in the leaf's box, then a private radius and a clipped mean, twice.
 
-The noise of the last step is proportional to how far rows lie from their centre instead of the size of
-the box, which in many columns is nearly the whole domain.
+The noise of a clipped mean is proportional to how far rows lie from the centre known so far, instead of
+the size of the box, which in many columns is nearly the whole domain.
 """
 
 from __future__ import annotations
@@ -16,19 +16,33 @@ from dpmondrian.grid import Grid
 from dpmondrian.release import Door
 from dpmondrian.tree.grower import Node
 
-__all__ = ["LeafMeans", "clipped_means", "leaf_boxes", "radius_prior"]
+__all__ = ["Groups", "MeanFinder", "Means", "leaf_boxes", "leaf_groups", "radius_prior"]
 
-_RADII_PER_DOUBLING = 4
-_N_RADII = 48
-_PRIOR_PER_RADIUS = 0.01
+_RADII_PER_DOUBLING = 3
+_N_RADII = 37
+_PRIOR_PER_RADIUS = 0.02
 
 
 @dataclass(frozen=True)
-class LeafMeans:
-    """Released centres in places with the standard errors of their noise, both (n_leaves, n_columns)."""
+class Means:
+    """Released centres in places with the standard errors of their noise, both (n_groups, n_columns)."""
 
     places: NDArray[np.float64]
     errors: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Disjoint groups of rows with what is public about them.
+
+    `numbers` are node numbers; `low` and `high` the first and last place of each group's box, shape
+    (n_groups, n_columns); `sizes` the released sizes, at least 1, shape (n_groups, 1).
+    """
+
+    numbers: list[int]
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    sizes: NDArray[np.float64]
 
 
 def leaf_boxes(leaves: list[Node], grid: Grid) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -39,76 +53,85 @@ def leaf_boxes(leaves: list[Node], grid: Grid) -> tuple[NDArray[np.int64], NDArr
 
 
 def radius_prior(noisy_total: int) -> NDArray[np.int64]:
-    """Return the price of each radius, in rows: a larger one must take in 1 % more of them per step.
+    """Return the price of each radius, in rows: a larger one must take in 2 % more of them per step.
 
     Without a prior all radii that hold every row would tie, and the largest costs the most noise.
     """
     return np.rint(_PRIOR_PER_RADIUS * max(noisy_total, 1) * np.arange(_N_RADII)).astype(np.int64)
 
 
-def clipped_means(
-    engine: Engine, door: Door, grid: Grid, leaves: list[Node], noisy_sizes: NDArray[np.float64], noisy_total: int, norm: int
-) -> LeafMeans:
-    """Return the leaves' centres from three releases: coarse sums, one pooled radius, clipped sums.
-
-    Parameters
-    ----------
-    noisy_sizes : float64 array of shape (n_leaves,)
-        Released sizes.
-    norm : int
-        2 with Gaussian noise, 1 with Laplace noise.
-    """
-    numbers = [leaf.number for leaf in leaves]
-    sizes = np.maximum(noisy_sizes, 1.0)[:, None]
+def leaf_groups(leaves: list[Node], grid: Grid, noisy_sizes: NDArray[np.float64]) -> Groups:
+    """Return the leaves as groups of rows within their boxes."""
     low, high = leaf_boxes(leaves, grid)
-    coarse, coarse_scales = _coarse_means(engine, door, numbers, low, high, sizes)
-    farthest = np.ceil(_length(np.maximum(coarse - low, high - coarse).astype(np.float64), norm))
-    error = np.minimum(_length(coarse_scales / sizes, norm), farthest)
-    radius = _pooled_radius(engine, door, numbers, coarse, error, noisy_total, grid, norm)
-    reach = np.maximum(1, np.minimum(_add(radius, error, norm), farthest)).astype(np.int64)
-    exact_sums = engine.clipped_sums(numbers, coarse, reach, norm)
-    noisy_sums, scales = door.ball_sums("clipped sums", exact_sums, reach)
-    return LeafMeans(np.clip(coarse + noisy_sums / sizes, low, high), scales / sizes)
+    return Groups([leaf.number for leaf in leaves], low, high, np.maximum(noisy_sizes, 1.0)[:, None])
 
 
-def _coarse_means(
-    engine: Engine, door: Door, numbers: list[int], low: NDArray[np.int64], high: NDArray[np.int64], sizes: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return rough centres on whole places, from sums relative to the middle of each box."""
-    middle = (low + high) // 2
-    half_widths = np.maximum(1, high - middle)
-    exact_sums = engine.box_sums(numbers, middle)
-    noisy_sums, scales = door.box_sums("coarse sums", exact_sums, half_widths)
-    means = np.rint(middle + noisy_sums / sizes).astype(np.int64)
-    return np.clip(means, low, high), scales
+class MeanFinder:
+    """Finds the centres of groups of rows, step by step, through the door.
 
-
-def _pooled_radius(
-    engine: Engine,
-    door: Door,
-    numbers: list[int],
-    coarse: NDArray[np.int64],
-    error: NDArray[np.float64],
-    noisy_total: int,
-    grid: Grid,
-    norm: int,
-) -> float:
-    """Return one radius for all leaves: how far rows lie from the coarse centre beyond its own error.
-
-    A radius is scored by the rows that it holds, over all leaves, less `radius_prior`.
-
-    Privacy
-    -------
-    One row raises the score of some radii by 1 and leaves the others: range 1. Argument:
-    ``docs/privacy/radius.md``; tests that try to break it: ``tests/privacy/test_neighbours.py``.
+    `norm` is 2 with Gaussian noise and 1 with Laplace noise: the length to which rows are clipped.
     """
-    widest = float(_length(grid.last_place[None, :] + 1.0, norm)[0])
-    radii = widest * 2.0 ** (np.arange(1 - _N_RADII, 1) / _RADII_PER_DOUBLING)
-    limits = _add(radii[None, :], error[:, None], norm)
-    thresholds = np.floor(limits * limits if norm == 2 else limits).astype(np.int64)
-    exact_within = np.cumsum(engine.radius_counts(numbers, coarse, thresholds, norm)[:-1])
-    [chosen] = door.select("radius", None, [exact_within - radius_prior(noisy_total)], [1], "rows")
-    return float(radii[chosen])
+
+    def __init__(self, engine: Engine, door: Door, grid: Grid, noisy_total: int) -> None:
+        self._engine = engine
+        self._door = door
+        self._noisy_total = noisy_total
+        self._norm = 2 if door.plan.currency == "rho" else 1
+        widest = float(_length(grid.last_place[None, :] + 1.0, self._norm)[0])
+        self._radii = widest * 2.0 ** (np.arange(1 - _N_RADII, 1) / _RADII_PER_DOUBLING)
+
+    def coarse(self, groups: Groups) -> Means:
+        """Return rough centres, from sums relative to the middle of each box."""
+        middle = (groups.low + groups.high) // 2
+        half_widths = np.maximum(1, groups.high - middle)
+        exact_sums = self._engine.box_sums(groups.numbers, middle)
+        noisy_sums, scales = self._door.box_sums("coarse sums", exact_sums, half_widths)
+        return Means(middle + noisy_sums / groups.sizes, scales / groups.sizes)
+
+    def radius(self, step: int, groups: Groups, means: Means) -> float:
+        """Return one radius for all groups: how far rows lie from the centres so far, beyond their error.
+
+        A radius is scored by the rows that it holds, over all groups, less `radius_prior`.
+
+        Privacy
+        -------
+        One row raises the score of some radii by 1 and leaves the others: range 1. Argument:
+        ``docs/privacy/radius.md``; tests that try to break it: ``tests/privacy/test_neighbours.py``.
+        """
+        centre, error, _ = self._reach(groups, means)
+        limits = _add(self._radii[None, :], error[:, None], self._norm)
+        thresholds = np.floor(limits * limits if self._norm == 2 else limits).astype(np.int64)
+        exact_counts = self._engine.radius_counts(groups.numbers, centre, thresholds, self._norm)
+        exact_scores = np.cumsum(exact_counts[:-1]) - radius_prior(self._noisy_total)
+        [chosen] = self._door.select("radius", step, [exact_scores], [1], "rows")
+        return float(self._radii[chosen])
+
+    def clipped(self, step: int, groups: Groups, means: Means, radius: float) -> Means:
+        """Return better centres, from displacements clipped to the radius and the centres' own error."""
+        centre, error, farthest = self._reach(groups, means)
+        reach = np.maximum(1, np.minimum(_add(radius, error, self._norm), farthest)).astype(np.int64)
+        exact_sums = self._engine.clipped_sums(groups.numbers, centre, reach, self._norm)
+        noisy_sums, scales = self._door.ball_sums("clipped sums", step, exact_sums, reach)
+        shift, errors = noisy_sums / groups.sizes, scales / groups.sizes
+        return Means(np.clip(centre + _shrink(shift, errors) * shift, groups.low, groups.high), errors)
+
+    def _reach(self, groups: Groups, means: Means) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return centres on whole places, the length of their error, and how far a row of the box can be."""
+        centre = np.clip(np.rint(means.places), groups.low, groups.high).astype(np.int64)
+        corner = np.maximum(centre - groups.low, groups.high - centre).astype(np.float64)
+        farthest = np.ceil(_length(corner, self._norm))
+        return centre, np.minimum(_length(means.errors, self._norm), farthest), farthest
+
+
+def _shrink(shift: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the James-Stein factor of each shift, shape (n_groups, 1): a shift no longer than its noise is none.
+
+    Post-processing. It keeps small groups, whose shift is mostly noise, near the centre known so far.
+    """
+    n_columns = shift.shape[1]
+    noise = (errors**2).sum(axis=1) * max(n_columns - 2, 0) / n_columns
+    energy = np.maximum((shift**2).sum(axis=1), np.finfo(np.float64).tiny)
+    return np.maximum(0.0, 1.0 - noise / energy)[:, None]
 
 
 def _length(vectors: NDArray[np.float64], norm: int) -> NDArray[np.float64]:

@@ -9,24 +9,24 @@ __all__ = ["merge_leaves"]
 
 
 def merge_leaves(
-    centres: NDArray[np.float64], sizes: NDArray[np.float64], weights: NDArray[np.float64], n_clusters: int
+    places: NDArray[np.float64], sizes: NDArray[np.float64], n_clusters: int
 ) -> NDArray[np.int64]:
     """Return the cluster of every leaf, numbered from 0; every number below k occurs.
 
     Parameters
     ----------
-    centres : float64 array of shape (n_leaves, n_columns)
+    places : float64 array of shape (n_leaves, n_columns)
+        Centres in places of the grid, in which all columns have about the same range.
     sizes : float64 array of shape (n_leaves,)
-    weights : float64 array of shape (n_columns,)
-        Brings columns to a common scale, see `Schema.weights`.
+        Positive.
     n_clusters : int
         Clusters wanted; with no more leaves than that, every leaf is a cluster.
     """
-    if len(centres) <= n_clusters:
-        return np.arange(len(centres))
+    if len(places) <= n_clusters:
+        return np.arange(len(places))
     from sklearn.cluster import KMeans  # takes a second to import and is needed only here
 
     # A fixed seed: this step sees released values only, so its randomness protects nothing.
     kmeans = KMeans(n_clusters=n_clusters, n_init=20, random_state=0)
-    kmeans.fit(centres * weights, sample_weight=np.maximum(sizes, 1.0))
+    kmeans.fit(places, sample_weight=sizes)
     return np.unique(kmeans.labels_, return_inverse=True)[1]

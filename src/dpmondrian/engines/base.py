@@ -51,6 +51,13 @@ class Engine(Protocol):
         """Move the rows of cut nodes to their children."""
         ...
 
+    def regroup(self, centres: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Move every row to the node numbered like its nearest centre; return the rows per centre.
+
+        Squared distances are in places, exact; the lowest number wins a tie.
+        """
+        ...
+
     def box_sums(self, nodes: list[int], middle: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return per node the sum of ``place - middle[node]``, shape (n_nodes, n_columns)."""
         ...

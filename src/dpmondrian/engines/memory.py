@@ -91,6 +91,11 @@ class MemoryEngine:
         """Move the rows of cut nodes to their children."""
         compiled.route(self._codes, self._node, splits.column, splits.cut, splits.left, splits.right)
 
+    def regroup(self, centres: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Move every row to the node numbered like its nearest centre; return the rows per centre."""
+        compiled.regroup(self._places, centres, self._node)
+        return np.bincount(self._node, minlength=len(centres)).astype(np.int64)
+
     def box_sums(self, nodes: list[int], middle: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return per node the sum of ``place - middle``."""
         return compiled.box_sums(self._places, self._node, self._slots(nodes), middle)

@@ -20,6 +20,7 @@ __all__ = [
     "nearest_centre",
     "quantise",
     "radius_counts",
+    "regroup",
     "route",
 ]
 
@@ -186,6 +187,27 @@ def _shorten(displacement, length, radius, limit, norm):  # type: ignore[no-unty
             return
         for j in range(displacement.shape[0]):
             displacement[j] -= np.sign(displacement[j])
+
+
+@njit(nogil=True, cache=True)
+def regroup(places, centres, node):  # type: ignore[no-untyped-def]
+    """Set every row's node to the number of its nearest centre; see `reference.regroup`."""
+    n_columns, n_rows = places.shape
+    row = np.empty(n_columns, dtype=np.int64)
+    for i in range(n_rows):
+        for j in range(n_columns):
+            row[j] = places[j, i]
+        best, best_distance = 0, np.int64(2) ** 62
+        for c in range(centres.shape[0]):
+            distance = np.int64(0)
+            for j in range(n_columns):
+                d = row[j] - centres[c, j]
+                distance += d * d
+                if distance >= best_distance:
+                    break
+            if distance < best_distance:
+                best, best_distance = c, distance
+        node[i] = best
 
 
 @njit(nogil=True, cache=True)

@@ -16,6 +16,7 @@ __all__ = [
     "nearest_centre",
     "quantise",
     "radius_counts",
+    "regroup",
     "route",
 ]
 
@@ -112,6 +113,12 @@ def _clip(displacement, radius, norm):  # type: ignore[no-untyped-def]
     while int(_distances(short[None], norm)[0]) > limit:
         short -= np.sign(short)
     return short
+
+
+def regroup(places, centres, node):  # type: ignore[no-untyped-def]
+    """Set every row's node to the number of its nearest centre (squared distance, lowest number on ties)."""
+    for i, row in enumerate(places.T.astype(np.int64)):
+        node[i] = np.argmin(_distances(row - centres, 2))
 
 
 def nearest_centre(block, lower, upper, missing, centres, weights, half_gap, hint, labels, start):  # type: ignore[no-untyped-def]

@@ -1,0 +1,79 @@
+"""Centres when k is given: leaves merged to k clusters, then private Lloyd steps.
+
+Merging is post-processing. In each step every row counts for its nearest centre so far: a public rule
+for every row by itself, so the cells are disjoint groups, like leaves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmondrian.accounting.plan import LLOYD_STEPS
+from dpmondrian.centres.clipped import Groups, MeanFinder, Means
+from dpmondrian.centres.merge import merge_leaves
+from dpmondrian.engines.base import Engine
+from dpmondrian.grid import Grid
+from dpmondrian.release import Door
+
+__all__ = ["Cells", "doubled_means", "lloyd_steps", "merged_means"]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The k clusters after the last step: centres, and released sizes with their standard error."""
+
+    means: Means
+    sizes: NDArray[np.float64]
+    size_errors: NDArray[np.float64]
+
+
+def merged_means(means: Means, sizes: NDArray[np.float64], n_clusters: int) -> tuple[Means, NDArray[np.int64]]:
+    """Return the means of merged leaves and the cluster of every leaf; with no more than k leaves, the leaves."""
+    group = merge_leaves(means.places, sizes, n_clusters)
+    member = np.eye(group.max() + 1)[group].T * sizes  # (n_clusters, n_leaves)
+    part = member / member.sum(axis=1, keepdims=True)
+    return Means(part @ means.places, np.sqrt(part**2 @ means.errors**2)), group
+
+
+def doubled_means(means: Means, leaves: Groups, radius: float, n_clusters: int) -> Means:
+    """Return k centres from fewer leaves: the largest are doubled, a radius apart along their widest columns.
+
+    Post-processing. The Lloyd steps then move the twins to where the rows are.
+    """
+    places, errors = list(means.places), list(means.errors)
+    shares = list(leaves.sizes[:, 0])
+    columns = [list(np.argsort(-(high - low), kind="stable")) for low, high in zip(leaves.low, leaves.high, strict=True)]
+    while len(places) < n_clusters:
+        largest = int(np.argmax(shares))
+        column = columns[largest][0]
+        columns[largest] = columns[largest][1:] + columns[largest][:1]
+        shift = np.zeros_like(places[largest])
+        shift[column] = radius / 2
+        shares[largest] /= 2
+        for collection, twin in ((places, places[largest] - shift), (errors, errors[largest])):
+            collection.append(twin)
+        places[largest] = places[largest] + shift
+        shares.append(shares[largest])
+        columns.append(list(columns[largest]))
+    return Means(np.array(places), np.array(errors))
+
+
+def lloyd_steps(
+    engine: Engine, door: Door, grid: Grid, finder: MeanFinder, means: Means, noisy_total: float
+) -> Cells:
+    """Return the clusters after the planned Lloyd steps; their sizes add up to the noisy total."""
+    n_clusters = len(means.places)
+    low, high = np.zeros((n_clusters, grid.n_columns), dtype=np.int64), np.tile(grid.last_place, (n_clusters, 1))
+    radius = None
+    for step in LLOYD_STEPS:
+        means = Means(np.clip(means.places, 0, grid.last_place), means.errors)
+        exact_counts = engine.regroup(np.rint(means.places).astype(np.int64))
+        noisy_counts = door.counts(step, exact_counts, "cell count").astype(np.float64)
+        sizes = noisy_counts + (noisy_total - noisy_counts.sum()) / n_clusters
+        groups = Groups(list(range(n_clusters)), low, high, np.maximum(sizes, 1.0)[:, None])
+        radius = finder.radius(step, groups, means) if radius is None else radius
+        means = finder.clipped(step, groups, means, radius)
+    return Cells(means, sizes, np.full(n_clusters, door.count_scale(step, "cell count")))
