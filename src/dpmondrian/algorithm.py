@@ -104,6 +104,7 @@ def cluster(engine: Engine, door: Door, schema: Schema, settings: Settings) -> C
 def _split_rule(door: Door, settings: Settings) -> SplitRule:
     """Return what decides about cuts: score, size limit, and the range that a selection pays for."""
     score = Score(settings.t, settings.q, settings.alpha, two_sided=not settings.paper)
+    score_range, score_sensitivity = score.range, score.sensitivity
 
     def size_limit(noisy_total: int, level: int) -> float:
         if settings.min_cluster_size is not None:
@@ -112,7 +113,7 @@ def _split_rule(door: Door, settings: Settings) -> SplitRule:
         return max(LEAST_SHARE * noisy_total, floor, 1.0)
 
     def exact_range(noisy_count: int, level: int) -> int:
-        return score.range
+        return score_range
 
     if not settings.paper:
         return SplitRule(score, settings.max_depth, size_limit, exact_range)
@@ -121,7 +122,7 @@ def _split_rule(door: Door, settings: Settings) -> SplitRule:
     def published_range(noisy_count: int, level: int) -> int:
         # exp(eps * f / (2 * Delta)) with Delta = (t/q + alpha) / (n - lambda), times the n of the score steps
         shifted = max(noisy_count - offsets[level] * settings.rows_per_person, 1.0)
-        return int(np.ceil(2 * score.sensitivity * noisy_count / shifted))
+        return int(np.ceil(2 * score_sensitivity * noisy_count / shifted))
 
     return SplitRule(score, settings.max_depth, size_limit, published_range, within_box=False)
 

@@ -18,6 +18,7 @@ from dpmondrian.algorithm import Settings, cluster, make_plan
 from dpmondrian.artifact import Release
 from dpmondrian.domain import Bounds, Schema
 from dpmondrian.engines.memory import MISSING_RULES, MemoryEngine, missing_value_error
+from dpmondrian.engines.threads import Threads
 from dpmondrian.exceptions import DataError, NotReleasableWarning, ParameterError
 from dpmondrian.frames import Table, read_table
 from dpmondrian.kernels import compiled
@@ -151,8 +152,8 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
                 NotReleasableWarning,
                 stacklevel=2,
             )
-        engine = MemoryEngine(table, schema, self.on_missing)
-        clusters = cluster(engine, door, schema, settings)
+        with MemoryEngine(table, schema, self.on_missing) as engine:
+            clusters = cluster(engine, door, schema, settings)
         statement = make_statement(
             door.plan, door.close(), schema, settings.rows_per_person, settings.variant, door.secure
         )
@@ -277,16 +278,19 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         """Return the nearest centre of every row; the leaf that a row fell into is a hint that saves time."""
         schema, centres = self.release_.schema, self.release_.centres
         weights, missing = schema.weights, self._missing_rule()
-        hint = np.empty(0, dtype=np.int64) if nodes is None else self.tree_.cluster[nodes]
+        nodes = np.empty(0, dtype=np.int16) if nodes is None else nodes
         half_gap = _half_gaps(centres * weights)
         labels = np.empty(table.n_rows, dtype=np.int32)
-        start = 0
-        for block in table.blocks():
-            if not compiled.nearest_centre(
-                block, schema.lower, schema.upper, missing, centres, weights, half_gap, hint, labels, start
-            ):
+
+        def assign(start: int) -> bool:
+            return compiled.nearest_centre(  # type: ignore[no-any-return]
+                table.block(start), schema.lower, schema.upper, missing, centres, weights, half_gap, nodes,
+                self.tree_.cluster, labels, start,
+            )  # fmt: skip
+
+        with Threads(table.n_rows) as threads:
+            if not all(threads.map(assign, table.starts())):
                 raise missing_value_error()
-            start += len(block)
         return labels
 
     def __getstate__(self) -> dict[str, Any]:

@@ -47,11 +47,17 @@ class Table:
         """Number of columns."""
         return len(self.names)
 
+    def block(self, start: int) -> NDArray[np.float64]:
+        """Return the rows from `start` on as a C-contiguous float64 block of shape (<= BLOCK_ROWS, n_columns)."""
+        return _as_floats(self._source[start : start + BLOCK_ROWS])
+
     def blocks(self) -> Iterator[NDArray[np.float64]]:
-        """Yield the rows in order as C-contiguous float64 blocks of shape (<= BLOCK_ROWS, n_columns)."""
-        for start in range(0, self.n_rows, BLOCK_ROWS):
-            rows = self._source[start : start + BLOCK_ROWS]
-            yield _as_floats(rows)
+        """Yield all blocks in order."""
+        return map(self.block, self.starts())
+
+    def starts(self) -> range:
+        """Return the first row of every block."""
+        return range(0, self.n_rows, BLOCK_ROWS)
 
     def reordered(self, names: Sequence[str]) -> Table:
         """Return the table with its columns in the order of `names`; extra columns are an error."""

@@ -39,7 +39,8 @@ class Grid:
         Whether places stand for whole values.
     n_codes, places_per_code, last_place : int64
     stride : int
-        Distance between cuts in codes: 1 if intervals overlap by half, 2 if they are disjoint.
+        Distance between cuts in codes: 1 if intervals overlap by half, 2 if they are disjoint. Cut c separates
+        the codes below c from the rest; the first cut is 1.
     """
 
     schema: Schema
@@ -83,11 +84,6 @@ class Grid:
     def most_codes(self) -> int:
         """Largest number of codes of any column."""
         return int(self.n_codes.max())
-
-    def cuts(self) -> NDArray[np.bool_]:
-        """Return which (column, cut) pairs exist, shape (n_columns, most_codes); cut c separates codes < c."""
-        cut = np.arange(self.most_codes)
-        return (cut >= 1) & (cut < self.n_codes[:, None]) & ((cut - 1) % self.stride == 0)
 
     def values(self, places: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the values that (real-valued) places stand for; the last axis runs over columns."""

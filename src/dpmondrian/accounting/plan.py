@@ -44,7 +44,7 @@ __all__ = [
 DEFAULT_SHARES: Mapping[str, float] = {"splits": 0.35, "counts": 0.20, "centres": 0.45}
 """About half for the tree and half for the centres: neither is worth much without the other."""
 
-DEFAULT_SHARES_WITH_K: Mapping[str, float] = {"splits": 0.20, "counts": 0.15, "centres": 0.65}
+DEFAULT_SHARES_WITH_K: Mapping[str, float] = {"splits": 0.25, "counts": 0.10, "centres": 0.65}
 """With k given the tree is only a start for the centres, so most goes to them."""
 
 PAPER_SHARES: Mapping[str, float] = {"interval": 0.04, "counts": 0.18, "splits": 0.18, "centres": 0.60}

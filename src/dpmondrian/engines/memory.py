@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, Self
+
 import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.domain import Schema
 from dpmondrian.engines.base import Splits
+from dpmondrian.engines.threads import Threads
 from dpmondrian.exceptions import DataError
 from dpmondrian.frames import Table
 from dpmondrian.grid import Grid
@@ -14,6 +18,9 @@ from dpmondrian.kernels import compiled
 from dpmondrian.kernels.reference import DROP, ERROR, MIDDLE
 
 __all__ = ["MISSING_RULES", "MemoryEngine", "missing_value_error"]
+
+_MOST_NODES = 2**14
+"""More than the deepest tree has (depth 12: 8,191 nodes)."""
 
 MISSING_RULES = {"error": ERROR, "drop": DROP, "middle": MIDDLE}
 
@@ -27,25 +34,39 @@ def missing_value_error() -> DataError:
 
 
 class MemoryEngine:
-    """Answers the questions of `base.Engine` from arrays in memory.
+    """Answers the questions of `base.Engine` from arrays in memory, with a thread per part of the rows.
 
-    Complexity: one pass over the codes per level, two passes over the places for the centres.
+    Parts are added up as integers, so their number changes nothing. Use it as a context manager: leaving it
+    ends the threads.
+
+    Complexity: one pass over the codes per level, and a few over the places for the centres.
     """
 
-    def __init__(self, table: Table, schema: Schema, on_missing: str) -> None:
+    def __init__(self, table: Table, schema: Schema, on_missing: str, n_threads: int | None = None) -> None:
         self._table = table
         self._schema = schema
         self._missing = MISSING_RULES[on_missing]
+        self._threads = Threads(table.n_rows, n_threads)
+        self._grouped_by: list[int] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._threads.__exit__()
+
+    def _over_rows(self, kernel: Callable[[slice], Any]) -> list[Any]:
+        """Return what a kernel answers on each part of the rows."""
+        return list(self._threads.map(kernel, self._threads.row_parts(len(self._node))))
 
     def gap_counts(self, thresholds: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
         """Return how many gaps are within each threshold, and the number of gaps; sorts each column once."""
-        rows = np.concatenate([self._clean(block) for block in self._table.blocks()] or [np.empty((0, self._table.n_columns))])
+        rows = np.concatenate([np.empty((0, self._table.n_columns)), *map(self._clean, self._table.blocks())])
         scaled = (rows - self._schema.lower) / (self._schema.upper - self._schema.lower)
         scaled.sort(axis=0)
         counts = np.zeros(len(thresholds), dtype=np.int64)
-        for column in range(scaled.shape[1]):
-            gaps = np.sort(np.diff(scaled[:, column]))
-            counts += np.searchsorted(gaps, thresholds, side="right")
+        for column in scaled.T:
+            counts += np.searchsorted(np.sort(np.diff(column)), thresholds, side="right")
         return counts, scaled.shape[1] * max(0, len(scaled) - 1)
 
     def _clean(self, block: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -65,53 +86,91 @@ class MemoryEngine:
         codes = np.empty((n_columns, n_rows), dtype=np.uint8 if self._n_codes <= 256 else np.uint16)
         places = np.empty((n_columns, n_rows), dtype=np.uint16)
         inverse_step = np.where(grid.on_value, np.rint(1.0 / grid.step), 1.0 / grid.step)
-        filled = 0
-        for block in self._table.blocks():
-            filled = compiled.quantise(
-                block, self._schema.lower, self._schema.upper, grid.origin, inverse_step, grid.on_value,
-                grid.last_place, grid.places_per_code, self._missing, places, codes, filled,
+
+        def quantise(first_row: int, start: int) -> int:
+            stop: int = compiled.quantise(
+                self._table.block(first_row), self._schema.lower, self._schema.upper, grid.origin, inverse_step, grid.on_value,
+                grid.last_place, grid.places_per_code, self._missing, places, codes, start,
             )  # fmt: skip
-            if filled < 0:
+            if stop < 0:
                 raise missing_value_error()
+            return stop
+
+        filled = 0
+        if self._missing == DROP:  # where a block begins depends on the rows left out before it
+            for first_row in self._table.starts():
+                filled = quantise(first_row, filled)
+        else:
+            filled = max(self._threads.map(lambda row: quantise(row, row), self._table.starts()), default=0)
         self._codes, self._places = codes[:, :filled], places[:, :filled]
         self._node = np.zeros(filled, dtype=np.int16)
+        self._grouped_by = None
         return filled
 
     def _slots(self, nodes: list[int]) -> NDArray[np.int16]:
         """Return the map from node number to position in `nodes`; other nodes get the last slot."""
-        slot_of = np.full(2**15, len(nodes), dtype=np.int16)
+        slot_of = np.full(_MOST_NODES, len(nodes), dtype=np.int16)
         slot_of[nodes] = np.arange(len(nodes), dtype=np.int16)
         return slot_of
 
     def histograms(self, nodes: list[int]) -> NDArray[np.int64]:
         """Return rows per node, column and code."""
-        return compiled.histograms(self._codes, self._node, self._slots(nodes), len(nodes), self._n_codes)
+        slot_of = self._slots(nodes)
+        return _total(self._over_rows(
+            lambda part: compiled.histograms(self._codes[:, part], self._node[part], slot_of, len(nodes), self._n_codes)
+        ))  # fmt: skip
 
     def route(self, splits: Splits) -> None:
         """Move the rows of cut nodes to their children."""
-        compiled.route(self._codes, self._node, splits.column, splits.cut, splits.left, splits.right)
+        self._grouped_by = None
+        self._over_rows(lambda part: compiled.route(
+            self._codes[:, part], self._node[part], splits.column, splits.cut, splits.left, splits.right
+        ))  # fmt: skip
 
     def regroup(self, centres: NDArray[np.int64]) -> NDArray[np.int64]:
         """Move every row to the node numbered like its nearest centre; return the rows per centre."""
-        compiled.regroup(self._places, centres, self._node)
+        self._over_rows(lambda part: compiled.regroup(self._places[:, part], centres, self._node[part]))
+        self._grouped_by = None
         return np.bincount(self._node, minlength=len(centres)).astype(np.int64)
+
+    def _over_groups(self, nodes: list[int], kernel: Callable[..., NDArray[np.int64]]) -> NDArray[np.int64]:
+        """Return the sum of a kernel's answers over parts of the rows, whose groups lie side by side.
+
+        Grouping copies the places once; it pays because several questions about the same nodes follow.
+        """
+        if self._grouped_by != nodes:
+            slot_of = self._slots(nodes)
+            self._grouped = self._over_rows(
+                lambda part: compiled.group_rows(self._places[:, part], self._node[part], slot_of, len(nodes))
+            )
+            self._grouped_by = list(nodes)
+        return _total(list(self._threads.map(lambda part: kernel(*part), self._grouped)))
 
     def box_sums(self, nodes: list[int], middle: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return per node the sum of ``place - middle``."""
-        return compiled.box_sums(self._places, self._node, self._slots(nodes), middle)
+        return self._over_groups(nodes, lambda places, starts: compiled.box_sums(places, starts, middle))
 
     def radius_counts(
         self, nodes: list[int], centre: NDArray[np.int64], thresholds: NDArray[np.int64], norm: int
     ) -> NDArray[np.int64]:
         """Return how many rows first fit within each radius around their node's centre."""
-        return compiled.radius_counts(self._places, self._node, self._slots(nodes), centre, thresholds, norm)
+        return self._over_groups(
+            nodes, lambda places, starts: compiled.radius_counts(places, starts, centre, thresholds, norm)
+        )
 
     def clipped_sums(
         self, nodes: list[int], centre: NDArray[np.int64], radius: NDArray[np.int64], norm: int
     ) -> NDArray[np.int64]:
         """Return per node the sum of displacements from its centre, shortened to its radius."""
-        return compiled.clipped_sums(self._places, self._node, self._slots(nodes), centre, radius, norm)
+        return self._over_groups(
+            nodes, lambda places, starts: compiled.clipped_sums(places, starts, centre, radius, norm)
+        )
 
     def nodes_of_rows(self) -> NDArray[np.int16] | None:
-        """Return the node of every row of the table, or None if rows were left out."""
+        """Return the node of every row of the table, or None if rows were left out (sensitive)."""
         return self._node if len(self._node) == self._table.n_rows else None
+
+
+def _total(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Return the sum of the parts' integers."""
+    return parts[0] if len(parts) == 1 else np.sum(parts, axis=0)

@@ -16,6 +16,9 @@ from dpmondrian.kernels.reference import DROP, ERROR, MIDDLE
 __all__ = [
     "box_sums",
     "clipped_sums",
+    "cut_scores",
+    "first_cut",
+    "group_rows",
     "histograms",
     "nearest_centre",
     "quantise",
@@ -28,155 +31,269 @@ _TILE = 1024
 
 
 @njit(nogil=True, cache=True)
+def _all_finite(block):  # type: ignore[no-untyped-def]
+    """Return whether no value is NaN or infinite: on the bits, which the compiler turns into vector code."""
+    exponent = np.int64(0x7FF0000000000000)
+    bits = block.reshape(-1).view(np.int64)
+    found = np.int64(0)
+    for i in range(bits.shape[0]):
+        found |= np.int64((bits[i] & exponent) == exponent)
+    return found == 0
+
+
+@njit(nogil=True, cache=True)
+def _without_missing(block, lower, upper, missing):  # type: ignore[no-untyped-def]
+    """Return the rows to keep: without those that miss a value (`DROP`), or with the middle in its place."""
+    kept = np.empty_like(block)
+    size = 0
+    for i in range(block.shape[0]):
+        lost = False
+        for j in range(block.shape[1]):
+            finite = math.isfinite(block[i, j])
+            lost |= not finite
+            kept[size, j] = block[i, j] if finite else (lower[j] + upper[j]) / 2
+        size += 1 if missing == MIDDLE or not lost else 0
+    return kept[:size]
+
+
+@njit(nogil=True, cache=True)
 def quantise(block, lower, upper, origin, inverse_step, on_value, last_place, places_per_code, missing, places, codes, start):  # type: ignore[no-untyped-def]
     """Write the places and codes of a block of rows; see `reference.quantise`."""
+    if not _all_finite(block):
+        if missing == ERROR:
+            return -1
+        block = _without_missing(block, lower, upper, missing)
     n_rows, n_columns = block.shape
-    position = start
-    for i in range(n_rows):
-        kept = True
+    for first in range(0, n_rows, _TILE):
+        last = min(first + _TILE, n_rows)
         for j in range(n_columns):
-            x = block[i, j]
-            if not math.isfinite(x):
-                if missing == ERROR:
-                    return -1
-                if missing == DROP:
-                    kept = False
-                    break
-                x = (lower[j] + upper[j]) / 2
-            x = min(max(x, lower[j]), upper[j])
-            if on_value[j]:
-                place = np.rint(x - origin[j]) * inverse_step[j]
-            else:
-                place = np.ceil((x - origin[j]) * inverse_step[j]) - 1
-            whole_place = np.int64(min(max(place, 0.0), np.float64(last_place[j])))
-            places[j, position] = whole_place
-            codes[j, position] = whole_place // places_per_code[j]
-        if kept:
-            position += 1
-    return position
+            _quantise_column(
+                block[first:last, j], lower[j], upper[j], origin[j], inverse_step[j], on_value[j], np.float64(last_place[j]),
+                1.0 / places_per_code[j], places[j, start + first : start + last], codes[j, start + first : start + last],
+            )  # fmt: skip
+    return start + n_rows
+
+
+@njit(nogil=True, cache=True)
+def _quantise_column(values, lower, upper, origin, inverse_step, on_value, last_place, inverse_width, places, codes):  # type: ignore[no-untyped-def]
+    for i in range(values.shape[0]):
+        x = min(max(values[i], lower), upper)
+        if on_value:
+            place = np.rint(x - origin) * inverse_step
+        else:
+            place = np.ceil((x - origin) * inverse_step) - 1.0
+        place = min(max(place, 0.0), last_place)
+        places[i] = np.int32(place)
+        # Equals place // width: the half keeps the quotient away from whole numbers, so rounding cannot matter.
+        codes[i] = np.int32((place + 0.5) * inverse_width)
 
 
 @njit(nogil=True, cache=True)
 def route(codes, node, split_column, cut, left, right):  # type: ignore[no-untyped-def]
-    """Move each row to the child on its side; see `reference.route`."""
+    """Move each row to the child on its side; see `reference.route`.
+
+    Without a branch per row: a node that stays has itself as both children.
+    """
+    n_nodes = split_column.shape[0]
+    column = np.zeros(n_nodes, dtype=np.int64)
+    limit = np.zeros(n_nodes, dtype=np.int64)
+    child = np.empty(2 * n_nodes, dtype=node.dtype)
+    for k in range(n_nodes):
+        stays = split_column[k] < 0
+        column[k] = 0 if stays else split_column[k]
+        limit[k] = cut[k]
+        child[2 * k] = k if stays else left[k]
+        child[2 * k + 1] = k if stays else right[k]
     for i in range(node.shape[0]):
-        parent = node[i]
-        column = split_column[parent]
-        if column >= 0:
-            node[i] = left[parent] if codes[column, i] < cut[parent] else right[parent]
+        parent = np.int64(node[i])
+        side = np.int64(codes[column[parent], i] >= limit[parent])
+        node[i] = child[2 * parent + side]
 
 
 @njit(nogil=True, cache=True)
 def histograms(codes, node, slot_of, n_slots, n_codes):  # type: ignore[no-untyped-def]
     """Return the number of rows per slot, column and code; see `reference.histograms`."""
     n_columns, n_rows = codes.shape
-    counts = np.zeros((n_columns, n_slots + 1, n_codes), dtype=np.int64)
-    table = np.zeros((n_slots + 1, n_codes), dtype=np.uint32)
-    slot = np.empty(n_rows, dtype=slot_of.dtype)
+    counts = np.zeros((n_slots, n_columns, n_codes), dtype=np.int64)
+    table = np.zeros((n_slots + 1) * n_codes, dtype=np.uint32)
+    offset = np.empty(n_rows, dtype=np.uint32)
     for i in range(n_rows):
-        slot[i] = slot_of[node[i]]
+        offset[i] = np.uint32(slot_of[node[i]]) * np.uint32(n_codes)
     for j in range(n_columns):
         table[:] = 0
+        column = codes[j]
         for i in range(n_rows):
-            table[slot[i], codes[j, i]] += 1
-        counts[j] = table
-    return counts[:, :n_slots].transpose(1, 0, 2)
-
-
-@njit(nogil=True, cache=True)
-def box_sums(places, node, slot_of, middle):  # type: ignore[no-untyped-def]
-    """Return per slot the sum of ``place - middle``; see `reference.box_sums`."""
-    n_columns, n_rows = places.shape
-    n_slots = middle.shape[0]
-    sums = np.zeros((n_slots + 1, n_columns), dtype=np.int64)
-    shift = np.zeros(n_slots + 1, dtype=np.int64)
-    total = np.empty(n_slots + 1, dtype=np.int64)
-    for j in range(n_columns):
-        shift[:n_slots] = middle[:, j]
-        total[:] = 0
-        for i in range(n_rows):
-            s = slot_of[node[i]]
-            total[s] += np.int64(places[j, i]) - shift[s]
-        sums[:, j] = total
-    return sums[:n_slots]
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _tile_distances(places, slot, centre, norm, start, stop, distance):  # type: ignore[no-untyped-def]
-    """Fill `distance` with squared L2 or L1 lengths of the displacements of one tile of rows."""
-    for i in range(stop - start):
-        distance[i] = 0
-    for j in range(places.shape[0]):
-        if norm == 2:
-            for i in range(start, stop):
-                d = np.int64(places[j, i]) - centre[slot[i - start], j]
-                distance[i - start] += d * d
-        else:
-            for i in range(start, stop):
-                distance[i - start] += abs(np.int64(places[j, i]) - centre[slot[i - start], j])
-
-
-@njit(nogil=True, cache=True)
-def radius_counts(places, node, slot_of, centre, thresholds, norm):  # type: ignore[no-untyped-def]
-    """Return how many rows first fit within each threshold; see `reference.radius_counts`."""
-    n_rows = places.shape[1]
-    n_slots, n_radii = thresholds.shape
-    counts = np.zeros(n_radii + 1, dtype=np.int64)
-    padded = np.zeros((n_slots + 1, places.shape[0]), dtype=np.int64)
-    padded[:n_slots] = centre
-    distance = np.empty(_TILE, dtype=np.int64)
-    slot = np.empty(_TILE, dtype=np.int64)
-    for start in range(0, n_rows, _TILE):
-        stop = min(start + _TILE, n_rows)
-        for i in range(start, stop):
-            slot[i - start] = slot_of[node[i]]
-        _tile_distances(places, slot, padded, norm, start, stop, distance)
-        for i in range(stop - start):
-            if slot[i] < n_slots:
-                counts[np.searchsorted(thresholds[slot[i]], distance[i])] += 1
+            table[offset[i] + column[i]] += np.uint32(1)
+        for s in range(n_slots):
+            for c in range(n_codes):
+                counts[s, j, c] = table[s * n_codes + c]
     return counts
 
 
 @njit(nogil=True, cache=True)
-def clipped_sums(places, node, slot_of, centre, radius, norm):  # type: ignore[no-untyped-def]
-    """Return per slot the sum of shortened displacements; see `reference.clipped_sums`."""
-    n_columns, n_rows = places.shape
-    n_slots = centre.shape[0]
-    padded = np.zeros((n_slots + 1, n_columns), dtype=np.int64)
-    padded[:n_slots] = centre
-    sums = np.zeros((n_slots + 1, n_columns), dtype=np.int64)
-    distance = np.empty(_TILE, dtype=np.int64)
-    slot = np.empty(_TILE, dtype=np.int64)
-    inside = np.empty(_TILE, dtype=np.int64)
-    short = np.empty(n_columns, dtype=np.int64)
-    for start in range(0, n_rows, _TILE):
-        stop = min(start + _TILE, n_rows)
-        for i in range(start, stop):
-            slot[i - start] = slot_of[node[i]]
-        _tile_distances(places, slot, padded, norm, start, stop, distance)
-        for i in range(stop - start):
-            s = slot[i]
-            inside[i] = s
-            if s < n_slots:
-                limit = radius[s] * radius[s] if norm == 2 else radius[s]
-                if distance[i] > limit:
-                    inside[i] = n_slots  # taken in shortened form below; its full form goes to the unused slot
-                    for j in range(n_columns):
-                        short[j] = np.int64(places[j, start + i]) - padded[s, j]
-                    _shorten(short, distance[i], radius[s], limit, norm)
-                    for j in range(n_columns):
-                        sums[s, j] += short[j]
+def cut_scores(histograms, low, high, stride, noisy_counts, two_sided, slopes, starts, cap, weight):  # type: ignore[no-untyped-def]
+    """Return the scores of the cuts of all nodes in turn, where each node and column begins, and the nodes' rows.
+
+    The scores are those of `scoring.combine.Score.of_histogram`. `low` and `high` are the nodes' boxes, shape
+    (n_nodes, n_columns); `slopes` the outer and inner slope of centreness, `starts` where its inner branch starts.
+    The cuts of a column are ``first_cut(low), first_cut(low) + stride, ...`` below `high`.
+    """
+    n_nodes, n_columns, _ = histograms.shape
+    outer, inner = slopes
+    begin = np.zeros((n_nodes, n_columns + 1), dtype=np.int64)
+    n_cuts = 0
+    for k in range(n_nodes):
+        begin[k, 0] = n_cuts
         for j in range(n_columns):
+            n_cuts += max(0, -(-(high[k, j] - first_cut(low[k, j], stride)) // stride))
+            begin[k, j + 1] = n_cuts
+    scores = np.empty(n_cuts, dtype=np.int64)
+    totals = np.empty(n_nodes, dtype=np.int64)
+    for k in range(n_nodes):
+        totals[k] = histograms[k, 0].sum()
+        whole_count = totals[k] if two_sided else noisy_counts[k]
+        top = cap * noisy_counts[k]
+        for j in range(n_columns):
+            histogram = histograms[k, j]
+            position, c = begin[k, j], first_cut(low[k, j], stride)
+            rows_below = histogram[: c - 1].sum()
+            while position < begin[k, j + 1]:
+                rows_below += histogram[c - 1]
+                side = min(rows_below, whole_count - rows_below)
+                central = min(outer * side, starts[k] + inner * side, top)
+                scores[position] = central + weight * (noisy_counts[k] - histogram[c - 1] - histogram[c])
+                if stride == 2:
+                    rows_below += histogram[c]
+                position += 1
+                c += stride
+    return scores, begin, totals
+
+
+@njit(nogil=True, cache=True)
+def first_cut(low, stride):  # type: ignore[no-untyped-def]
+    """Return the first cut above the lower end of a box; cuts are at 1, 1 + stride, ..."""
+    return 1 + stride * ((low + stride - 1) // stride)
+
+
+@njit(nogil=True, cache=True)
+def group_rows(places, node, slot_of, n_groups):  # type: ignore[no-untyped-def]
+    """Return the places with the rows of each group side by side, and their starts; see `reference.group_rows`."""
+    n_columns, n_rows = places.shape
+    starts = np.zeros(n_groups + 2, dtype=np.int64)
+    slot = np.empty(n_rows, dtype=np.int16)
+    for i in range(n_rows):
+        slot[i] = slot_of[node[i]]
+        starts[slot[i] + 1] += 1
+    for g in range(n_groups + 1):
+        starts[g + 1] += starts[g]
+    n_kept = starts[n_groups]
+    target = starts.copy()
+    order = np.empty(n_rows, dtype=np.uint32)
+    for i in range(n_rows):
+        order[target[slot[i]]] = i
+        target[slot[i]] += 1
+    grouped = np.empty((n_columns, n_kept), dtype=places.dtype)
+    for j in range(n_columns):
+        column, new_column = places[j], grouped[j]
+        for i in range(n_kept):
+            new_column[i] = column[order[i]]
+    return grouped, starts[: n_groups + 1]
+
+
+@njit(nogil=True, cache=True)
+def box_sums(places, starts, middle):  # type: ignore[no-untyped-def]
+    """Return per group the sum of ``place - middle``; see `reference.box_sums`."""
+    n_groups, n_columns = middle.shape
+    sums = np.empty((n_groups, n_columns), dtype=np.int64)
+    for j in range(n_columns):
+        column = places[j]
+        for g in range(n_groups):
+            total = np.int64(0)
+            for i in range(starts[g], starts[g + 1]):
+                total += np.int64(column[i])
+            sums[g, j] = total - (starts[g + 1] - starts[g]) * middle[g, j]
+    return sums
+
+
+@njit(nogil=True, cache=True)
+def _tile_distances(places, centre, norm, start, stop, distance):  # type: ignore[no-untyped-def]
+    """Fill `distance` with squared L2 or L1 lengths of the displacements of rows from one centre.
+
+    They are whole numbers below 2**53, so double precision holds them exactly and is faster than integers.
+    """
+    size = stop - start
+    distance[:size] = 0.0
+    for j in range(places.shape[0]):
+        column = places[j, start:stop]
+        c = np.float64(centre[j])
+        if norm == 2:
+            for i in range(size):
+                d = np.float64(column[i]) - c
+                distance[i] += d * d
+        else:
+            for i in range(size):
+                distance[i] += abs(np.float64(column[i]) - c)
+
+
+@njit(nogil=True, cache=True)
+def radius_counts(places, starts, centre, thresholds, norm):  # type: ignore[no-untyped-def]
+    """Return how many rows first fit within each threshold; see `reference.radius_counts`."""
+    n_groups, n_radii = thresholds.shape
+    counts = np.zeros(n_radii + 1, dtype=np.int64)
+    distance = np.empty(_TILE)
+    for g in range(n_groups):
+        limits = thresholds[g].astype(np.float64)
+        for start in range(starts[g], starts[g + 1], _TILE):
+            stop = min(start + _TILE, starts[g + 1])
+            _tile_distances(places, centre[g], norm, start, stop, distance)
+            for k in range(n_radii):
+                # Counting against one radius after the other takes no branches, so it beats a search per row.
+                within = 0
+                for i in range(stop - start):
+                    within += distance[i] <= limits[k]
+                counts[k] += within
+                if within == stop - start:
+                    counts[k + 1 : n_radii] += within
+                    break
+            counts[n_radii] += stop - start
+    for k in range(n_radii, 0, -1):
+        counts[k] -= counts[k - 1]
+    return counts
+
+
+@njit(nogil=True, cache=True)
+def clipped_sums(places, starts, centre, radius, norm):  # type: ignore[no-untyped-def]
+    """Return per group the sum of shortened displacements; see `reference.clipped_sums`."""
+    n_groups, n_columns = centre.shape
+    sums = np.zeros((n_groups, n_columns), dtype=np.int64)
+    distance = np.empty(_TILE)
+    short = np.empty(n_columns, dtype=np.int64)
+    for g in range(n_groups):
+        limit = radius[g] * radius[g] if norm == 2 else radius[g]
+        for start in range(starts[g], starts[g + 1], _TILE):
+            stop = min(start + _TILE, starts[g + 1])
+            _tile_distances(places, centre[g], norm, start, stop, distance)
+            for j in range(n_columns):
+                column = places[j, start:stop]
+                total = np.int64(0)
+                for i in range(stop - start):
+                    total += np.int64(column[i])
+                sums[g, j] += total - (stop - start) * centre[g, j]
             for i in range(stop - start):
-                s = inside[i]
-                sums[s, j] += np.int64(places[j, start + i]) - padded[s, j]
-    return sums[:n_slots]
+                if distance[i] > limit:  # put the shortened displacement in the place of the full one
+                    for j in range(n_columns):
+                        short[j] = np.int64(places[j, start + i]) - centre[g, j]
+                        sums[g, j] -= short[j]
+                    _shorten(short, distance[i], radius[g], limit, norm)
+                    for j in range(n_columns):
+                        sums[g, j] += short[j]
+    return sums
 
 
 @njit(nogil=True, cache=True)
 def _shorten(displacement, length, radius, limit, norm):  # type: ignore[no-untyped-def]
     """Scale a displacement in place, towards zero, until its integer length is within the limit."""
-    factor = radius / (math.sqrt(np.float64(length)) if norm == 2 else np.float64(length))
+    factor = radius / (math.sqrt(length) if norm == 2 else length)
     for j in range(displacement.shape[0]):
         displacement[j] = np.int64(displacement[j] * factor)
     while True:
@@ -211,46 +328,45 @@ def regroup(places, centres, node):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def nearest_centre(block, lower, upper, missing, centres, weights, half_gap, hint, labels, start):  # type: ignore[no-untyped-def]
+def nearest_centre(block, lower, upper, missing, centres, weights, half_gap, node, cluster_of_node, labels, start):  # type: ignore[no-untyped-def]
     """Write the index of the nearest centre of each clipped row; see `reference.nearest_centre`.
 
-    A row closer to its hinted centre than half of that centre's distance to all others needs no search.
+    A row closer to its node's centre than half of that centre's distance to all others needs no search.
     """
     n_rows, n_columns = block.shape
-    row = np.empty(n_columns)
+    all_finite = _all_finite(block)
+    if not all_finite and missing == ERROR:
+        return False
+    if not all_finite:
+        lost = np.zeros(n_rows, dtype=np.bool_)
+        for i in range(n_rows):
+            for j in range(n_columns):
+                lost[i] |= not math.isfinite(block[i, j])
+        block = _without_missing(block, lower, upper, MIDDLE)
     for i in range(n_rows):
-        lost = False
-        for j in range(n_columns):
-            x = block[i, j]
-            if not math.isfinite(x):
-                if missing == ERROR:
-                    return False
-                if missing == MIDDLE:
-                    x = (lower[j] + upper[j]) / 2
-                else:
-                    lost = True
-            row[j] = min(max(x, lower[j]), upper[j])
-        if lost:
-            labels[start + i] = -1
-            continue
-        guess = hint[start + i] if hint.shape[0] else 0
-        best, best_distance = guess, _distance(row, centres, weights, guess, np.inf)
+        guess = cluster_of_node[node[start + i]] if node.shape[0] else 0
+        best, best_distance = guess, _distance(block, i, lower, upper, centres, guess, weights)
         if math.sqrt(best_distance) >= half_gap[guess]:
             for c in range(centres.shape[0]):
-                distance = _distance(row, centres, weights, c, best_distance)
+                distance = _distance(block, i, lower, upper, centres, c, weights)
                 if distance < best_distance or (distance == best_distance and c < best):
                     best, best_distance = c, distance
         labels[start + i] = best
+    if not all_finite and missing == DROP:
+        for i in range(n_rows):
+            if lost[i]:
+                labels[start + i] = -1
     return True
 
 
 @njit(nogil=True, cache=True)
-def _distance(row, centres, weights, c, give_up):  # type: ignore[no-untyped-def]
-    """Return the squared weighted distance to centre c, or any larger number once it exceeds `give_up`."""
+def _distance(block, i, lower, upper, centres, c, weights):  # type: ignore[no-untyped-def]
+    """Return the squared weighted distance of the clipped row i to centre c."""
     total = 0.0
-    for j in range(row.shape[0]):
-        d = (row[j] - centres[c, j]) * weights[j]
+    for j in range(block.shape[1]):
+        x = block[i, j]
+        x = lower[j] if x < lower[j] else x
+        x = upper[j] if x > upper[j] else x
+        d = (x - centres[c, j]) * weights[j]
         total += d * d
-        if total > give_up:
-            return total
     return total

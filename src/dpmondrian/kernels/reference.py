@@ -1,7 +1,8 @@
 """The kernels in plain NumPy: slow and obviously right. Tests compare `compiled` with these.
 
 Shapes: `places` and `codes` are (n_columns, n_rows); `node` is (n_rows,); `slot_of` maps a node to its row in
-the result, with the last slot for rows that do not take part.
+the result, with the last slot for rows that do not take part. Sums for centres work on rows grouped by
+`group_rows`, whose groups lie side by side between `starts`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 __all__ = [
     "box_sums",
     "clipped_sums",
+    "group_rows",
     "histograms",
     "nearest_centre",
     "quantise",
@@ -61,13 +63,10 @@ def histograms(codes, node, slot_of, n_slots, n_codes) -> NDArray[np.int64]:  # 
     return counts[:n_slots]
 
 
-def box_sums(places, node, slot_of, middle) -> NDArray[np.int64]:  # type: ignore[no-untyped-def]
-    """Return per slot the sum of ``place - middle``, shape (n_slots, n_columns)."""
-    sums = np.zeros((len(middle) + 1, places.shape[0]), dtype=np.int64)
-    slot = slot_of[node]
-    padded = np.vstack([middle, np.zeros_like(middle[:1])])
-    np.add.at(sums, slot, places.T.astype(np.int64) - padded[slot])
-    return sums[: len(middle)]
+def box_sums(places, starts, middle) -> NDArray[np.int64]:  # type: ignore[no-untyped-def]
+    """Return per group the sum of ``place - middle``, shape (n_groups, n_columns)."""
+    groups = zip(starts[:-1], starts[1:], middle, strict=True)
+    return np.array([(places[:, a:b].T.astype(np.int64) - m).sum(axis=0) for a, b, m in groups])
 
 
 def _distances(displacement, norm):  # type: ignore[no-untyped-def]
@@ -75,31 +74,29 @@ def _distances(displacement, norm):  # type: ignore[no-untyped-def]
     return np.sum(displacement**2 if norm == 2 else np.abs(displacement), axis=1)
 
 
-def radius_counts(places, node, slot_of, centre, thresholds, norm) -> NDArray[np.int64]:  # type: ignore[no-untyped-def]
-    """Return how many rows, over all slots, first fit within each threshold of their slot.
+def radius_counts(places, starts, centre, thresholds, norm) -> NDArray[np.int64]:  # type: ignore[no-untyped-def]
+    """Return how many rows, over all groups, first fit within each threshold of their group.
 
-    `thresholds` has shape (n_slots, n_radii), ascending, squared for norm 2. The last of the
+    `thresholds` has shape (n_groups, n_radii), ascending, squared for norm 2. The last of the
     ``n_radii + 1`` results counts the rows beyond the largest radius.
     """
     counts = np.zeros(thresholds.shape[1] + 1, dtype=np.int64)
-    slot = slot_of[node]
-    for s in range(len(centre)):
-        distance = _distances(places.T[slot == s].astype(np.int64) - centre[s], norm)
-        counts += np.bincount(np.searchsorted(thresholds[s], distance), minlength=len(counts))
+    for a, b, c, limits in zip(starts[:-1], starts[1:], centre, thresholds, strict=True):
+        distance = _distances(places[:, a:b].T.astype(np.int64) - c, norm)
+        counts += np.bincount(np.searchsorted(limits, distance), minlength=len(counts))
     return counts
 
 
-def clipped_sums(places, node, slot_of, centre, radius, norm) -> NDArray[np.int64]:  # type: ignore[no-untyped-def]
-    """Return per slot the sum of displacements from its centre, each shortened to the slot's radius.
+def clipped_sums(places, starts, centre, radius, norm) -> NDArray[np.int64]:  # type: ignore[no-untyped-def]
+    """Return per group the sum of displacements from its centre, each shortened to the group's radius.
 
     A displacement is scaled down, rounded towards zero, and checked in integers, so its length never
     exceeds the radius: that length is the sensitivity.
     """
     sums = np.zeros((len(centre), places.shape[0]), dtype=np.int64)
-    slot = slot_of[node]
-    for s in range(len(centre)):
-        for row in places.T[slot == s].astype(np.int64):
-            sums[s] += _clip(row - centre[s], int(radius[s]), norm)
+    for g, (a, b) in enumerate(zip(starts[:-1], starts[1:], strict=True)):
+        for row in places[:, a:b].T.astype(np.int64):
+            sums[g] += _clip(row - centre[g], int(radius[g]), norm)
     return sums
 
 
@@ -115,16 +112,27 @@ def _clip(displacement, radius, norm):  # type: ignore[no-untyped-def]
     return short
 
 
+def group_rows(places, node, slot_of, n_groups):  # type: ignore[no-untyped-def]
+    """Return the places with the rows of each group side by side, and where each group starts.
+
+    Group g holds the rows ``starts[g]`` to ``starts[g + 1]``, in their old order; other rows are left out.
+    """
+    slot = slot_of[node]
+    order = np.argsort(slot, kind="stable")
+    starts = np.searchsorted(slot[order], np.arange(n_groups + 1))
+    return np.ascontiguousarray(places[:, order[: starts[-1]]]), starts
+
+
 def regroup(places, centres, node):  # type: ignore[no-untyped-def]
     """Set every row's node to the number of its nearest centre (squared distance, lowest number on ties)."""
     for i, row in enumerate(places.T.astype(np.int64)):
         node[i] = np.argmin(_distances(row - centres, 2))
 
 
-def nearest_centre(block, lower, upper, missing, centres, weights, half_gap, hint, labels, start):  # type: ignore[no-untyped-def]
+def nearest_centre(block, lower, upper, missing, centres, weights, half_gap, node, cluster_of_node, labels, start):  # type: ignore[no-untyped-def]
     """Write the index of the nearest centre of each clipped row; -1 where a value is missing (`DROP`).
 
-    `hint` and `half_gap` only save time. Returns False if a value is missing and `missing` is `ERROR`.
+    `node`, `cluster_of_node` and `half_gap` only save time. Returns False if a value is missing and `missing` is `ERROR`.
     """
     block = np.where(np.isfinite(block), block, np.nan)
     if missing == ERROR and np.isnan(block).any():

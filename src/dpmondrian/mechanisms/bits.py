@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 __all__ = ["BitSource", "SecureBits", "SeededBits"]
 
 
+_PAGE_WORDS = 512
+
+
 class BitSource(Protocol):
     """A stream of uniform 64-bit words."""
 
@@ -27,13 +30,19 @@ class BitSource(Protocol):
 
 
 class SecureBits:
-    """Bits of the operating system's cryptographic generator (`os.urandom`)."""
+    """Bits of the operating system's cryptographic generator (`os.urandom`), fetched a page at a time."""
 
     secure = True
 
+    def __init__(self) -> None:
+        self._page = np.empty(0, dtype=np.uint64)
+
     def words(self, size: int) -> NDArray[np.uint64]:
-        """Return `size` fresh uniform words."""
-        return np.frombuffer(os.urandom(8 * size), dtype=np.uint64)
+        """Return `size` fresh uniform words; none is handed out twice."""
+        if size > self._page.size:
+            self._page = np.frombuffer(os.urandom(8 * max(size, _PAGE_WORDS)), dtype=np.uint64)
+        taken, self._page = self._page[:size], self._page[size:]
+        return taken
 
     def child(self, *path: str | int) -> SecureBits:
         """Return this same stream: secure bits need no separate streams."""

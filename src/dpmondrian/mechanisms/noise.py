@@ -1,9 +1,10 @@
-"""Discrete Laplace and discrete Gaussian noise: exact laws on the integers.
+"""Discrete Laplace and discrete Gaussian noise: exact laws on the integers, a vector at a time.
 
-The samplers follow Canonne, Kamath and Steinke (2020), "The Discrete Gaussian for Differential
-Privacy", with every comparison against an exponential decided exactly (`exact`). They work on whole
-vectors and take their bits from any `BitSource`, so a seeded research run executes the code of a
-secure run.
+The samplers are those of Canonne, Kamath and Steinke (2020), "The Discrete Gaussian for Differential Privacy":
+a geometric draw with a random sign, and for the Gaussian an acceptance test. A *try* is compiled and decides
+by floating point with error bounds; where it is in doubt (about once in 2**30 tries) the same try is decided
+exactly, on the same random bits (`exact`). Bits come from any `BitSource`, so a seeded research run executes
+the code of a secure run.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from dpmondrian.mechanisms.bits import BitSource
@@ -20,34 +22,8 @@ from dpmondrian.mechanisms.exact import RELATIVE_ERROR, LazyUniform
 __all__ = ["discrete_gaussian", "discrete_laplace"]
 
 _TWO_64 = 2.0**64
-
-
-def _geometric(scales: NDArray[np.float64], bits: BitSource) -> NDArray[np.int64]:
-    """Return draws with ``P(X >= k) = exp(-k / scale)`` for k = 0, 1, 2, ...
-
-    X is ``floor(-scale * ln U)``. The floor is certain unless the value lies within its error of a
-    whole number; then the draw is settled by exact comparisons of U with ``exp(-k / scale)``.
-    """
-    words = bits.words(scales.size)
-    prefix = words.astype(np.float64)
-    # The true U lies in [word, word + 1) / 2**64; the half moves to the middle of that interval.
-    logarithm = -np.log((prefix + 0.5) / _TWO_64)
-    value = scales * logarithm
-    error = scales * (1.0 / (prefix + 0.25) + RELATIVE_ERROR * (1.0 + logarithm))
-    draws = np.floor(value).astype(np.int64)
-    for i in np.flatnonzero(np.abs(value - np.rint(value)) <= error):
-        lowest = max(0, math.floor(value[i] - error[i]))
-        draws[i] = _settle_geometric(int(words[i]), Fraction(float(scales[i])), lowest, bits)
-    return draws
-
-
-def _settle_geometric(word: int, scale: Fraction, lowest: int, bits: BitSource) -> int:
-    """Return the exact geometric draw of one uniform number, given a lower bound on it."""
-    uniform = LazyUniform(word, bits)
-    k = lowest
-    while uniform.below_exp((k + 1) / scale):
-        k += 1
-    return k
+_WORDS_PER_TRY = 3  # magnitude, sign, acceptance
+_REJECTED, _ACCEPTED, _IN_DOUBT = 0, 1, 2
 
 
 def discrete_laplace(scales: NDArray[np.float64], bits: BitSource) -> NDArray[np.int64]:
@@ -59,15 +35,7 @@ def discrete_laplace(scales: NDArray[np.float64], bits: BitSource) -> NDArray[np
     ``sum(D_j / scale_j)``-DP. Argument: ``docs/privacy/noise.md``; tests that try to break it:
     ``tests/statistical/test_noise_laws.py``.
     """
-    draws = np.empty(scales.size, dtype=np.int64)
-    open_ = np.arange(scales.size)
-    while open_.size:
-        magnitude = _geometric(scales[open_], bits)
-        negative = (bits.words(open_.size) & np.uint64(1)).astype(bool)
-        draws[open_] = np.where(negative, -magnitude, magnitude)
-        # Zero would come up twice, once with each sign: the negative one is drawn again.
-        open_ = open_[negative & (magnitude == 0)]
-    return draws
+    return _draw(scales, False, bits)
 
 
 def discrete_gaussian(scales: NDArray[np.float64], bits: BitSource) -> NDArray[np.int64]:
@@ -79,33 +47,82 @@ def discrete_gaussian(scales: NDArray[np.float64], bits: BitSource) -> NDArray[n
     ``sum(D_j**2 / (2 * scale_j**2))``-zCDP. Argument: ``docs/privacy/noise.md``; tests that try to break it:
     ``tests/statistical/test_noise_laws.py``.
     """
+    return _draw(scales, True, bits)
+
+
+def _draw(scales: NDArray[np.float64], gaussian: bool, bits: BitSource) -> NDArray[np.int64]:
     draws = np.empty(scales.size, dtype=np.int64)
-    open_ = np.arange(scales.size)
-    while open_.size:
-        proposals = discrete_laplace(np.floor(scales[open_]) + 1.0, bits)
-        draws[open_] = proposals
-        open_ = open_[~_accept(proposals, scales[open_], bits)]
+    filled = 0
+    while filled < scales.size:
+        words = bits.words(_WORDS_PER_TRY * (2 * (scales.size - filled) + 8))
+        filled, used, in_doubt = _fill(scales, gaussian, words, draws, filled)
+        if in_doubt:
+            value, status = _exact_try(words[used - _WORDS_PER_TRY : used], Fraction(float(scales[filled])), gaussian, bits)
+            if status == _ACCEPTED:
+                draws[filled] = value
+                filled += 1
     return draws
 
 
-def _accept(
-    proposals: NDArray[np.int64], scales: NDArray[np.float64], bits: BitSource
-) -> NDArray[np.bool_]:
-    """Accept y with probability ``exp(-(|y| - s)**2 / (2 * scale**2))``, s = scale**2 / (floor(scale) + 1)."""
-    variance = scales * scales
-    shift = variance / (np.floor(scales) + 1.0)
-    distance = np.abs(np.abs(proposals) - shift)
-    exponent = distance * distance / (2.0 * variance)
-    words = bits.words(proposals.size)
-    uniform = words.astype(np.float64) / _TWO_64
-    threshold = np.exp(-exponent)
-    accepted = uniform < threshold
-    # The difference |y| - s is off by a few units in the last place of its terms, which the square magnifies.
-    slack = RELATIVE_ERROR * (1.0 + exponent + (distance + shift) * distance / variance)
-    margin = threshold * np.minimum(slack, 1.0) + 2.0 / _TWO_64 + uniform * 2.0**-52
-    for i in np.flatnonzero(np.abs(uniform - threshold) <= margin):
-        exact_variance = Fraction(float(scales[i])) ** 2
-        exact_shift = exact_variance / (math.floor(scales[i]) + 1)
-        x = (abs(int(proposals[i])) - exact_shift) ** 2 / (2 * exact_variance)
-        accepted[i] = LazyUniform(int(words[i]), bits).below_exp(x)
-    return accepted
+@njit(nogil=True, cache=True)
+def _fill(scales, gaussian, words, draws, filled):  # type: ignore[no-untyped-def]
+    """Fill `draws` until it is full, the words run out or a try is in doubt; return how far it came."""
+    used = 0
+    while filled < draws.size and used + _WORDS_PER_TRY <= words.size:
+        value, status = _try(words[used], words[used + 1], words[used + 2], scales[filled], gaussian)
+        used += _WORDS_PER_TRY
+        if status == _IN_DOUBT:
+            return filled, used, True
+        if status == _ACCEPTED:
+            draws[filled] = value
+            filled += 1
+    return filled, used, False
+
+
+@njit(nogil=True, cache=True)
+def _try(magnitude_word, sign_word, acceptance_word, scale, gaussian):  # type: ignore[no-untyped-def]
+    """Return a value and whether it is accepted, rejected or in doubt."""
+    laplace_scale = math.floor(scale) + 1.0 if gaussian else scale
+    # The true U lies in [word, word + 1) / 2**64; the half moves to the middle of that interval.
+    prefix = np.float64(magnitude_word)
+    logarithm = -math.log((prefix + 0.5) / _TWO_64)
+    position = laplace_scale * logarithm
+    error = laplace_scale * (1.0 / (prefix + 0.25) + RELATIVE_ERROR * (1.0 + logarithm))
+    magnitude = math.floor(position)
+    if position - magnitude <= error or magnitude + 1.0 - position <= error:
+        return np.int64(0), _IN_DOUBT
+    negative = (sign_word & np.uint64(1)) == np.uint64(1)
+    if negative and magnitude == 0:  # else zero would come up twice, once with each sign
+        return np.int64(0), _REJECTED
+    value = np.int64(-magnitude) if negative else np.int64(magnitude)
+    if not gaussian:
+        return value, _ACCEPTED
+    shift = scale * scale / laplace_scale
+    distance = abs(magnitude - shift)
+    exponent = distance * distance / (2.0 * scale * scale)
+    # The difference is off by a few units in the last place of its terms, which the square magnifies.
+    slack = RELATIVE_ERROR * (1.0 + exponent + (distance + shift) * distance / (scale * scale))
+    threshold = math.exp(-exponent)
+    uniform = np.float64(acceptance_word) / _TWO_64
+    margin = threshold * min(slack, 1.0) + 2.0 / _TWO_64 + uniform * 2.0**-52
+    if abs(uniform - threshold) <= margin:
+        return value, _IN_DOUBT
+    return value, _ACCEPTED if uniform < threshold else _REJECTED
+
+
+def _exact_try(words: NDArray[np.uint64], scale: Fraction, gaussian: bool, bits: BitSource) -> tuple[int, int]:
+    """Return what `_try` would return with unlimited precision, drawing further bits where it must."""
+    magnitude_word, sign_word, acceptance_word = (int(word) for word in words)
+    laplace_scale = Fraction(math.floor(scale) + 1) if gaussian else scale
+    uniform = LazyUniform(magnitude_word, bits)
+    magnitude = max(0, math.floor(-float(laplace_scale) * math.log((magnitude_word + 1) / _TWO_64)) - 1)
+    while uniform.below_exp((magnitude + 1) / laplace_scale):  # P(X >= k) = exp(-k / scale)
+        magnitude += 1
+    negative = sign_word & 1 == 1
+    if negative and magnitude == 0:
+        return 0, _REJECTED
+    value = -magnitude if negative else magnitude
+    if not gaussian:
+        return value, _ACCEPTED
+    exponent = (magnitude - scale**2 / laplace_scale) ** 2 / (2 * scale**2)
+    return value, _ACCEPTED if LazyUniform(acceptance_word, bits).below_exp(exponent) else _REJECTED

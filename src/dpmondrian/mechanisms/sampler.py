@@ -1,13 +1,14 @@
-"""Integer noise for the door: OpenDP for counts, the exact vector sampler for long or uneven vectors.
+"""Integer noise for the door: OpenDP for short vectors, the exact vector sampler for long or uneven ones.
 
 OpenDP's samplers are exact and vetted but take about 14 microseconds a draw, and a measurement of its
-own for every scale. Counts (at most 128 a level, one scale) do not notice; the centres of 64 clusters
-in 10 columns need 1,280 draws of hundreds of scales, which would cost more than the rest of the fit.
-`noise` draws from the same law much faster. A seeded run cannot use OpenDP, which takes no seed, and uses `noise` throughout.
+own for every scale. The counts of all but the widest levels do not notice; the centres of 64 clusters in
+10 columns need 1,920 draws of hundreds of scales, which would cost more than the rest of the fit. `noise`
+draws from the same law much faster. A seeded run cannot use OpenDP, which takes no seed, and uses `noise` throughout.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,24 +20,27 @@ from dpmondrian.mechanisms.selection import exponential_mechanism, permute_and_f
 
 __all__ = ["OPENDP_MAX_DRAWS", "Sampler", "opendp_noise"]
 
-OPENDP_MAX_DRAWS = 256
+OPENDP_MAX_DRAWS = 4
 
 _EXACT = {"discrete Gaussian": discrete_gaussian, "discrete Laplace": discrete_laplace}
 _SELECTION = {"exponential mechanism": exponential_mechanism, "permute-and-flip": permute_and_flip}
 
 
-def opendp_noise(mechanism: str, scale: float, size: int) -> NDArray[np.int64]:
-    """Return `size` integers of noise drawn by OpenDP from its own secure generator."""
+@lru_cache(maxsize=64)
+def _opendp_measurement(mechanism: str, scale: float) -> Any:
+    """Return OpenDP's measurement; building one takes longer than a call, and plans repeat their scales."""
     import opendp.prelude as dp  # imported at the first secure draw: it takes a fifth of a second
 
     dp.enable_features("contrib")
     domain = dp.vector_domain(dp.atom_domain(T="i64"))
-    measurement: Any
     if mechanism == "discrete Gaussian":
-        measurement = dp.m.make_gaussian(domain, dp.l2_distance(T="i64"), scale=scale)
-    else:
-        measurement = dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=scale)
-    return np.asarray(measurement(np.zeros(size, dtype=np.int64)), dtype=np.int64)
+        return dp.m.make_gaussian(domain, dp.l2_distance(T="i64"), scale=scale)
+    return dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=scale)
+
+
+def opendp_noise(mechanism: str, scale: float, size: int) -> NDArray[np.int64]:
+    """Return `size` integers of noise drawn by OpenDP from its own secure generator."""
+    return np.asarray(_opendp_measurement(mechanism, scale)(np.zeros(size, dtype=np.int64)), dtype=np.int64)
 
 
 class Sampler:

@@ -7,10 +7,12 @@ drew permute-and-flip while charging the exponential mechanism's price (opendp/o
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from itertools import accumulate
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from dpmondrian.mechanisms.bits import BitSource
@@ -19,6 +21,8 @@ from dpmondrian.mechanisms.exact import RELATIVE_ERROR, LazyUniform, exp_bounds
 __all__ = ["exponential_mechanism", "permute_and_flip"]
 
 _TWO_64 = 2.0**64
+_NEGLIGIBLE = 40.0
+"""Candidates this many scales below the best weigh ``exp(-40) < 2**-57`` of it: left out at first."""
 
 
 def exponential_mechanism(scores: NDArray[np.int64], scale: float, bits: BitSource) -> int:
@@ -30,18 +34,36 @@ def exponential_mechanism(scores: NDArray[np.int64], scale: float, bits: BitSour
     ``(w / scale)``-bounded-range, hence ``(w / scale)``-DP and ``(w / scale)**2 / 8``-zCDP.
     Argument: ``docs/privacy/selection.md``; broken by: ``tests/privacy/test_selection_law.py``.
     """
-    weights = np.exp((scores - scores.max()) / scale)
-    cumulative = np.cumsum(weights)
-    total = cumulative[-1]
     word = int(bits.words(1)[0])
-    target = word / _TWO_64 * total
-    # Rounding in the weights and in the running sum, plus the part of U that is not drawn yet.
-    margin = (RELATIVE_ERROR + scores.size * 2.0**-52) * total
-    index = int(np.searchsorted(cumulative, target, side="right"))
-    below = cumulative[index - 1] if index else -np.inf
-    if index < scores.size and target - margin > below and target + margin < cumulative[index]:
-        return index
-    return _settle_selection(scores, Fraction(scale), word, bits)
+    index = _invert(scores, scale, word / _TWO_64)
+    return index if index >= 0 else _settle_selection(scores, Fraction(scale), word, bits)
+
+
+@njit(nogil=True, cache=True)
+def _invert(scores, scale, uniform):  # type: ignore[no-untyped-def]
+    """Return the index at which the running sum of weights passes ``uniform`` of the total, or -1 if unsure.
+
+    Unsure is within a margin that covers rounding in the weights and in the sum, the candidates left out as
+    negligible, and the bits of the uniform number that are not drawn yet.
+    """
+    best = scores[0]
+    for score in scores:
+        best = max(best, score)
+    negligible = best - np.int64(min(_NEGLIGIBLE * scale, 2.0**62))
+    index = np.empty(scores.size, dtype=np.int64)
+    cumulative = np.empty(scores.size)
+    total, size = 0.0, 0
+    for i in range(scores.size):
+        if scores[i] > negligible:
+            total += math.exp(np.float64(scores[i] - best) / scale)
+            index[size], cumulative[size] = i, total
+            size += 1
+    target = uniform * total
+    margin = (RELATIVE_ERROR + scores.size * (2.0**-50 + math.exp(-_NEGLIGIBLE))) * total
+    position = np.searchsorted(cumulative[:size], target, side="right")
+    if position == size or target + margin >= cumulative[position]:
+        return -1
+    return index[position] if position == 0 or target - margin > cumulative[position - 1] else -1
 
 
 def _settle_selection(scores: NDArray[np.int64], scale: Fraction, word: int, bits: BitSource) -> int:

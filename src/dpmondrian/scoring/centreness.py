@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from dpmondrian.scoring import STEPS
 
-__all__ = ["centreness", "centreness_change"]
+__all__ = ["centreness", "centreness_change", "centreness_slopes"]
 
 
 def centreness(smaller_side: NDArray[np.int64], noisy_count: int, t: float, q: float) -> NDArray[np.int64]:
@@ -26,7 +26,7 @@ def centreness(smaller_side: NDArray[np.int64], noisy_count: int, t: float, q: f
     t, q : float
         ``t >= 2q > 0``.
     """
-    outer, inner, start = _slopes(t, q)
+    outer, inner, start = centreness_slopes(t, q)
     rising = np.minimum(outer * smaller_side, round(start * noisy_count) + inner * smaller_side)
     return np.minimum(rising, STEPS * noisy_count)
 
@@ -41,11 +41,11 @@ def centreness_change(t: float, q: float, two_sided: bool = True) -> tuple[int, 
     m by 1: ``[-t/q, t/q]``. Argument: ``docs/privacy/splits.md``; tests that try to break it:
     ``tests/privacy/test_score_range.py``.
     """
-    outer, _, _ = _slopes(t, q)
+    outer, _, _ = centreness_slopes(t, q)
     return (0 if two_sided else -outer), outer
 
 
-def _slopes(t: float, q: float) -> tuple[int, int, float]:
+def centreness_slopes(t: float, q: float) -> tuple[int, int, float]:
     """Return the outer slope, the inner slope and the inner branch's start, in score steps per row."""
     outer = round(STEPS * t / q)
     inner = min(outer, round(STEPS * (1.0 - t) / (0.5 - q)))

@@ -2,15 +2,44 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.scoring.centreness import centreness, centreness_change
+from dpmondrian.kernels.compiled import cut_scores
+from dpmondrian.scoring import STEPS
+from dpmondrian.scoring.centreness import centreness, centreness_change, centreness_slopes
 from dpmondrian.scoring.emptiness import emptiness, emptiness_change
 
-__all__ = ["Score"]
+__all__ = ["NodeCuts", "Score"]
+
+
+@dataclass(frozen=True)
+class NodeCuts:
+    """The cuts that a node may take, column by column, with their exact scores.
+
+    `begin` says where the cuts of each column begin, `low` where the node's box begins in each column.
+    """
+
+    exact_scores: NDArray[np.int64]
+    exact_histogram: NDArray[np.int64]
+    exact_total: int
+    begin: list[int]
+    low: list[int]
+    stride: int
+
+    def position(self, pick: int) -> tuple[int, int]:
+        """Return the column and the cut of a candidate (public)."""
+        column = bisect_right(self.begin, pick) - 1
+        first = 1 + self.stride * ((self.low[column] + self.stride - 1) // self.stride)
+        return column, first + self.stride * (pick - self.begin[column])
+
+    def exact_sides(self, column: int, cut: int) -> tuple[int, int]:
+        """Return the numbers of rows below and above a cut."""
+        exact_below = int(self.exact_histogram[column, :cut].sum())
+        return exact_below, self.exact_total - exact_below
 
 
 @dataclass(frozen=True)
@@ -45,6 +74,28 @@ class Score:
         return centreness(smaller_side, noisy_count, self.t, self.q) + emptiness(
             window, noisy_count, self.alpha
         )
+
+    def of_nodes(
+        self,
+        exact_histograms: NDArray[np.int64],
+        noisy_counts: NDArray[np.int64],
+        low: NDArray[np.int64],
+        high: NDArray[np.int64],
+        stride: int,
+    ) -> list[NodeCuts]:
+        """Return the cuts inside the boxes ``low < cut < high`` of several nodes: `of_histogram`, compiled."""
+        outer, inner, start = centreness_slopes(self.t, self.q)
+        starts = np.array([round(start * count) for count in noisy_counts.tolist()], dtype=np.int64)
+        scores, begin, totals = cut_scores(
+            exact_histograms, low, high, stride, noisy_counts, self.two_sided, (outer, inner), starts, STEPS,
+            -emptiness_change(self.alpha)[0],
+        )  # fmt: skip
+        cuts = []
+        lows = low.tolist()
+        for k, (total, ends) in enumerate(zip(totals.tolist(), begin.tolist(), strict=True)):
+            columns = [end - ends[0] for end in ends]
+            cuts.append(NodeCuts(scores[ends[0] : ends[-1]], exact_histograms[k], total, columns, lows[k], stride))
+        return cuts
 
     @property
     def change(self) -> tuple[int, int]:

@@ -31,12 +31,13 @@ def consistent_counts(tree: GrownTree, variance: Callable[[int], float]) -> tupl
     Downwards, what the children lack to their parent's fit is shared between them by variance. The standard
     error is that of the upward average: the downward step can only improve it.
     """
-    upward = np.empty(len(tree.nodes))
-    spread = np.empty(len(tree.nodes))
+    upward = [0.0] * len(tree.nodes)
+    spread = [0.0] * len(tree.nodes)
     for node in reversed(tree.nodes):
         own, own_variance = float(node.noisy_count), variance(node.level)
         if node.children is not None:
-            second, second_variance = upward[list(node.children)].sum(), spread[list(node.children)].sum()
+            left, right = node.children
+            second, second_variance = upward[left] + upward[right], spread[left] + spread[right]
         elif node.rejected_counts is not None:
             second, second_variance = float(sum(node.rejected_counts)), 2.0 * variance(node.level + 1)
         else:
@@ -45,7 +46,7 @@ def consistent_counts(tree: GrownTree, variance: Callable[[int], float]) -> tupl
         weight = second_variance / (own_variance + second_variance)
         upward[node.number] = weight * own + (1.0 - weight) * second
         spread[node.number] = own_variance * weight
-    fitted = upward.copy()
+    fitted = list(upward)
     for node in tree.nodes:
         if node.children is not None:
             left, right = node.children
@@ -53,4 +54,4 @@ def consistent_counts(tree: GrownTree, variance: Callable[[int], float]) -> tupl
             part = spread[left] / (spread[left] + spread[right])
             fitted[left] += lack * part
             fitted[right] += lack * (1.0 - part)
-    return fitted, np.sqrt(spread)
+    return np.array(fitted), np.sqrt(spread)

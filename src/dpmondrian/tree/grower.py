@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dpmondrian.engines.base import Engine, Splits
 from dpmondrian.grid import Grid
 from dpmondrian.release import Door
-from dpmondrian.scoring.combine import Score
+from dpmondrian.scoring.combine import NodeCuts, Score
 
 __all__ = ["GrownTree", "Node", "SplitRule", "grow"]
 
@@ -89,24 +89,24 @@ def grow(engine: Engine, door: Door, grid: Grid, rule: SplitRule, noisy_total: i
     """
     root = Node(0, -1, 0, np.zeros(grid.n_columns, dtype=np.int64), grid.n_codes.copy(), noisy_total)
     nodes, open_nodes = [root], [root]
-    cuts = grid.cuts()
     for level in range(rule.max_depth):
         limit = rule.size_limit(noisy_total, level + 1)
-        candidates = [(node, _candidates(node, cuts, rule.within_box)) for node in open_nodes]
-        candidates = [(node, where) for node, where in candidates if node.noisy_count >= 2 * limit and len(where)]
-        if not candidates:
+        open_nodes = [node for node in open_nodes if node.noisy_count >= 2 * limit]
+        cuts = _cuts(engine, grid, rule, open_nodes)
+        open_nodes = [node for node, node_cuts in zip(open_nodes, cuts, strict=True) if node_cuts.exact_scores.size]
+        cuts = [node_cuts for node_cuts in cuts if node_cuts.exact_scores.size]  # public: a box of one code has no cut
+        if not open_nodes:
             break
-        open_nodes = [node for node, _ in candidates]
-        choices, exact_sides = _choose(engine, door, rule, level, candidates, grid)
-        noisy_sides = door.counts(level + 1, exact_sides.ravel()).reshape(-1, 2)
+        choices, exact_sides = _choose(door, rule, level, open_nodes, cuts)
+        noisy_sides = door.counts(level + 1, exact_sides.ravel()).reshape(-1, 2).tolist()
         splits = Splits(len(nodes) + 2 * len(open_nodes))
         grown: list[Node] = []
         for node, choice, sides in zip(open_nodes, choices, noisy_sides, strict=True):
             if min(sides) < limit:
-                node.rejected_counts = (int(sides[0]), int(sides[1]))
+                node.rejected_counts = (sides[0], sides[1])
                 continue
-            children = _split(node, *divmod(choice, grid.most_codes), sides, len(nodes))
-            splits.add(node.number, node.column, node.cut, *node.children)  # type: ignore[misc]
+            children = _split(node, *choice, sides, len(nodes))
+            splits.add(node.number, node.column, node.cut, children[0].number, children[1].number)
             nodes += children
             grown += children
         if grown:
@@ -115,42 +115,33 @@ def grow(engine: Engine, door: Door, grid: Grid, rule: SplitRule, noisy_total: i
     return GrownTree(nodes)
 
 
-def _candidates(node: Node, cuts: NDArray[np.bool_], within_box: bool) -> NDArray[np.int64]:
-    """Return the flat indices ``column * most_codes + cut`` of the cuts that a node may take."""
-    if not within_box:
-        return np.flatnonzero(cuts)
-    cut = np.arange(cuts.shape[1])
-    return np.flatnonzero(cuts & (cut > node.low[:, None]) & (cut < node.high[:, None]))
+def _cuts(engine: Engine, grid: Grid, rule: SplitRule, open_nodes: list[Node]) -> list[NodeCuts]:
+    """Return the cuts of each node with their exact scores."""
+    per_pass = max(1, _TABLE_CELLS // (grid.n_columns * grid.most_codes))
+    cuts: list[NodeCuts] = []
+    for start in range(0, len(open_nodes), per_pass):
+        batch = open_nodes[start : start + per_pass]
+        low, high = np.array([node.low for node in batch]), np.array([node.high for node in batch])
+        if not rule.within_box:
+            low, high = np.zeros_like(low), np.tile(grid.n_codes, (len(batch), 1))
+        counts = np.array([node.noisy_count for node in batch], dtype=np.int64)
+        histograms = engine.histograms([node.number for node in batch])
+        cuts += rule.score.of_nodes(histograms, counts, low, high, grid.stride)
+    return cuts
 
 
 def _choose(
-    engine: Engine,
-    door: Door,
-    rule: SplitRule,
-    level: int,
-    candidates: list[tuple[Node, NDArray[np.int64]]],
-    grid: Grid,
-) -> tuple[list[int], NDArray[np.int64]]:
-    """Return the chosen cut of each node (flat index) and the exact numbers of rows on its two sides."""
-    per_pass = max(1, _TABLE_CELLS // (grid.n_columns * grid.most_codes))
-    exact_scores, exact_below, exact_totals = [], [], []
-    for start in range(0, len(candidates), per_pass):
-        batch = candidates[start : start + per_pass]
-        histograms = engine.histograms([node.number for node, _ in batch])
-        for (node, where), histogram in zip(batch, histograms, strict=True):
-            below = np.zeros_like(histogram)
-            np.cumsum(histogram[:, :-1], axis=1, out=below[:, 1:])
-            exact_scores.append(rule.score.of_histogram(histogram, node.noisy_count).ravel()[where])
-            exact_below.append(below.ravel()[where])
-            exact_totals.append(histogram[0].sum())
-    ranges = [rule.selection_range(node.noisy_count, level) for node, _ in candidates]
-    picks = door.select("split", level, exact_scores, ranges)
-    left = np.array([below[pick] for below, pick in zip(exact_below, picks, strict=True)])
-    sides = np.column_stack([left, np.array(exact_totals) - left])
-    return [int(where[pick]) for (_, where), pick in zip(candidates, picks, strict=True)], sides
+    door: Door, rule: SplitRule, level: int, open_nodes: list[Node], cuts: list[NodeCuts]
+) -> tuple[list[tuple[int, int]], NDArray[np.int64]]:
+    """Return the chosen (column, cut) of each node and the exact numbers of rows on its two sides."""
+    ranges = [rule.selection_range(node.noisy_count, level) for node in open_nodes]
+    picks = door.select("split", level, [node_cuts.exact_scores for node_cuts in cuts], ranges)
+    choices = [node_cuts.position(pick) for node_cuts, pick in zip(cuts, picks, strict=True)]
+    exact_sides = [node_cuts.exact_sides(*choice) for node_cuts, choice in zip(cuts, choices, strict=True)]
+    return choices, np.array(exact_sides, dtype=np.int64)
 
 
-def _split(node: Node, column: int, cut: int, sides: NDArray[np.int64], next_number: int) -> list[Node]:
+def _split(node: Node, column: int, cut: int, sides: list[int], next_number: int) -> list[Node]:
     """Turn a leaf into an inner node and return its two children."""
     node.column, node.cut = column, cut
     node.children = (next_number, next_number + 1)
@@ -159,6 +150,6 @@ def _split(node: Node, column: int, cut: int, sides: NDArray[np.int64], next_num
     if node.high[column] < cut or node.low[column] > cut:  # only without `within_box`: a side outside the box
         below_high[column], above_low[column] = node.high[column], node.low[column]
     return [
-        Node(next_number, node.number, node.level + 1, node.low, below_high, int(sides[0])),
-        Node(next_number + 1, node.number, node.level + 1, above_low, node.high, int(sides[1])),
+        Node(next_number, node.number, node.level + 1, node.low, below_high, sides[0]),
+        Node(next_number + 1, node.number, node.level + 1, above_low, node.high, sides[1]),
     ]
