@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: demo test test-fast lint types bench bench-speed clean
+.PHONY: demo test lint format types bench lock clean
 
 demo: $(STAMP)  ## cluster an example data set: centres, sizes, rules, privacy statement, a picture
 	$(BIN)/python -m dpmondrian.demo
@@ -15,6 +15,9 @@ test: $(STAMP)  ## run the whole test suite
 
 lint: $(STAMP)  ## check style
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
+
+format: $(STAMP)  ## bring the code into style
+	$(BIN)/ruff check --fix . && $(BIN)/ruff format .
 
 types: $(STAMP)  ## check types
 	$(BIN)/mypy
@@ -26,9 +29,14 @@ bench: $(STAMP)  ## quality, speed and memory against KMeans (needs the data set
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache demo-output benchmarks/output
 
-# uv installs from the lock file; where it is missing it is taken from PyPI into the environment itself.
-$(STAMP): pyproject.toml uv.lock
+lock:  ## choose new versions of all dependencies
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --group dev --upgrade \
+	  pyproject.toml -o requirements.lock
+
+# uv installs the locked versions, checked by hash; where it is missing it is taken from PyPI into the environment itself.
+$(STAMP): pyproject.toml requirements.lock
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	command -v $(BIN)/uv > /dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check "uv>=0.5"
-	UV_PROJECT_ENVIRONMENT=$(VENV) UV_COMPILE_BYTECODE=1 $(BIN)/uv sync --frozen --inexact --quiet
+	test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check "uv>=0.5"
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode --require-hashes -r requirements.lock
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps -e .
 	touch $@
