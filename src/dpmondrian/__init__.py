@@ -2,23 +2,32 @@
 
 >>> from dpmondrian import DPM
 >>> model = DPM(epsilon=1.0, delta=1e-7, bounds={"age": (0, 120), "bmi": (10, 60)})
+
+Names are loaded when they are first used, so that ``import dpmondrian`` itself is quick.
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from dpmondrian._version import __version__
-from dpmondrian.accounting.statement import PrivacyStatement
-from dpmondrian.artifact import Release
-from dpmondrian.domain import Column, Schema
-from dpmondrian.estimator import DPM
-from dpmondrian.exceptions import (
-    BoundsError,
-    BudgetError,
-    DataError,
-    DPMondrianError,
-    NotReleasableWarning,
-    ParameterError,
-    ReleaseFileError,
-)
-from dpmondrian.tree.structure import Tree
+
+if TYPE_CHECKING:
+    from dpmondrian.accounting.statement import PrivacyStatement
+    from dpmondrian.artifact import Release
+    from dpmondrian.domain import Column, Schema
+    from dpmondrian.estimator import DPM
+    from dpmondrian.exceptions import (
+        BoundsError,
+        BudgetError,
+        DataError,
+        DPMondrianError,
+        NotReleasableWarning,
+        ParameterError,
+        ReleaseFileError,
+    )
+    from dpmondrian.tree.structure import Tree
 
 __all__ = [
     "DPM",
@@ -36,3 +45,22 @@ __all__ = [
     "Tree",
     "__version__",
 ]
+
+_HOMES = {
+    "DPM": "estimator",
+    "Column": "domain",
+    "PrivacyStatement": "accounting.statement",
+    "Release": "artifact",
+    "Schema": "domain",
+    "Tree": "tree.structure",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES.get(name, 'exceptions')}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -37,7 +37,10 @@ def check_epsilon(epsilon: Any) -> float:
     """Return a finite epsilon of at least `SMALLEST_EPSILON`."""
     if not _is_real(epsilon) or epsilon < SMALLEST_EPSILON:
         raise _refuse(
-            "epsilon", f"a finite number of at least {SMALLEST_EPSILON:g}", epsilon, "Common choices lie between 0.1 and 3."
+            "epsilon",
+            f"a finite number of at least {SMALLEST_EPSILON:g}",
+            epsilon,
+            "Common choices lie between 0.1 and 3.",
         )
     return float(epsilon)
 
@@ -76,7 +79,12 @@ def check_score_parameters(t: Any, q: Any, alpha: Any) -> tuple[float, float, fl
     if not _is_real(q) or not 0.0 < q < 0.5:
         raise _refuse("q", "a number with 0 < q < 0.5", q, "The default is 1/12.")
     if not _is_real(t) or not 2.0 * q <= t <= 1.0:
-        raise _refuse("t", f"a number with 2q <= t <= 1, and q = {q:g}", t, "Raise 't' or lower 'q'; the defaults are 0.3 and 1/12.")
+        raise _refuse(
+            "t",
+            f"a number with 2q <= t <= 1, and q = {q:g}",
+            t,
+            "Raise 't' or lower 'q'; the defaults are 0.3 and 1/12.",
+        )
     if not _is_real(alpha) or alpha <= 0:
         raise _refuse("alpha", "a positive finite number", alpha, "The default is 5.")
     return float(t), float(q), float(alpha)
@@ -91,11 +99,16 @@ def check_shares(shares: Any, default: Mapping[str, float]) -> dict[str, float]:
             "budget_shares", f"a mapping with the keys {sorted(default)}", shares, f"The default is {dict(default)}."
         )
     if not all(_is_real(share) and share > 0 for share in shares.values()):
-        raise _refuse("budget_shares", "a mapping to positive numbers", dict(shares), f"The default is {dict(default)}.")
+        raise _refuse(
+            "budget_shares", "a mapping to positive numbers", dict(shares), f"The default is {dict(default)}."
+        )
     total = math.fsum(shares.values())
     if abs(total - 1.0) > 1e-9:
         raise _refuse(
-            "budget_shares", f"shares that sum to one (they sum to {total:g})", dict(shares), f"The default is {dict(default)}."
+            "budget_shares",
+            f"shares that sum to one (they sum to {total:g})",
+            dict(shares),
+            f"The default is {dict(default)}.",
         )
     return {name: float(shares[name]) for name in default}
 
@@ -104,12 +117,15 @@ def seed_of(random_state: Any) -> int | None:
     """Return None for secure noise, or the seed of a research run."""
     if random_state is None:
         return None
-    if isinstance(random_state, Integral) and not isinstance(random_state, bool | np.bool_) and random_state >= 0:
+    if isinstance(random_state, Integral) and not isinstance(random_state, bool | np.bool_) and int(random_state) >= 0:
         return int(random_state)
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31))
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**63))
     raise _refuse(
-        "random_state", "None, a whole number >= 0, or a NumPy generator", random_state, "Leave it at None for results to release."
+        "random_state",
+        "None, a whole number >= 0, or a NumPy generator",
+        random_state,
+        "Leave it at None for results to release.",
     )

@@ -159,7 +159,7 @@ def _centres(
         means, cluster_of_leaf = merged_means(means, groups.sizes[:, 0], settings.n_clusters)
         member = np.eye(len(means.places))[cluster_of_leaf].T
         return Cells(means, member @ leaf_sizes, np.sqrt(member @ leaf_errors**2)), cluster_of_leaf
-    noisy_total = int(round(leaf_sizes.sum()))
+    noisy_total = round(float(leaf_sizes.sum()))
     finder = MeanFinder(engine, door, grid, noisy_total)
     means = finder.coarse(groups)
     radius = finder.radius(1, groups, means)

@@ -205,7 +205,9 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             (c.lower, c.upper, "int" if c.whole else "float") for c in columns
         ]  # fmt: skip
         privacy = release.privacy
-        model = cls(privacy.epsilon, privacy.delta, bounds, variant=privacy.variant, rows_per_person=privacy.rows_per_person)
+        model = cls(
+            privacy.epsilon, privacy.delta, bounds, variant=privacy.variant, rows_per_person=privacy.rows_per_person
+        )
         model._take(release)
         return model
 
@@ -223,7 +225,9 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
                 "The 'delta' parameter of DPM must be positive with variant='paper', whose averages need it. Got 0 instead. "
                 "Use variant='default' for pure epsilon."
             )
-        default_shares = PAPER_SHARES if variant == "paper" else DEFAULT_SHARES if self.n_clusters is None else DEFAULT_SHARES_WITH_K
+        default_shares = (
+            PAPER_SHARES if variant == "paper" else DEFAULT_SHARES if self.n_clusters is None else DEFAULT_SHARES_WITH_K
+        )
         t, q, alpha = check.check_score_parameters(self.t, self.q, self.alpha)
         optional = {
             name: None if value is None else check.check_integer(name, value, 1, None, "Use None to let DPM choose.")
@@ -309,7 +313,8 @@ def _half_gaps(centres: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.array([np.inf])
     squares = ((centres[:, None, :] - centres[None, :, :]) ** 2).sum(axis=2)
     np.fill_diagonal(squares, np.inf)
-    return 0.5 * np.sqrt(squares.min(axis=1)) * (1.0 - 1e-9)
+    gaps: NDArray[np.float64] = np.sqrt(squares.min(axis=1))
+    return 0.5 * (1.0 - 1e-9) * gaps
 
 
 def _without_missing(

@@ -46,9 +46,7 @@ class Ledger:
             raise BudgetError(f"The draw {draw.name!r} at level {draw.level} is not open in the plan.")
         if cost > draw.cost * (1.0 + _TOLERANCE):
             raise BudgetError(f"The draw {draw.name!r} at level {draw.level} would cost more than planned.")
-        self._written[key] = Entry(
-            draw.name, draw.level, draw.mechanism, unit, sensitivity, scale, draw.cost, n_draws
-        )
+        self._written[key] = Entry(draw.name, draw.level, draw.mechanism, unit, sensitivity, scale, draw.cost, n_draws)
 
     def close(self) -> tuple[Entry, ...]:
         """Return one entry per planned draw, in the order of the plan.

@@ -199,9 +199,7 @@ def zcdp_plan(
     return Plan(epsilon, delta, "rho", tuple(draws))
 
 
-def pure_plan(
-    epsilon: float, max_depth: int, shares: Mapping[str, float], parts: Parts = CENTRE_PARTS
-) -> Plan:
+def pure_plan(epsilon: float, max_depth: int, shares: Mapping[str, float], parts: Parts = CENTRE_PARTS) -> Plan:
     """Return the plan without delta: discrete Laplace, permute-and-flip, basic composition.
 
     Over the levels a cost grows like ``2**(level / 2)``, the optimum where epsilons add up.

@@ -57,7 +57,7 @@ def radius_prior(noisy_total: int) -> NDArray[np.int64]:
 
     Without a prior all radii that hold every row would tie, and the largest costs the most noise.
     """
-    return np.rint(_PRIOR_PER_RADIUS * max(noisy_total, 1) * np.arange(_N_RADII)).astype(np.int64)
+    return np.array([round(_PRIOR_PER_RADIUS * max(noisy_total, 1) * step) for step in range(_N_RADII)], dtype=np.int64)
 
 
 def leaf_groups(leaves: list[Node], grid: Grid, noisy_sizes: NDArray[np.float64]) -> Groups:
@@ -77,7 +77,7 @@ class MeanFinder:
         self._door = door
         self._noisy_total = noisy_total
         self._norm = 2 if door.plan.currency == "rho" else 1
-        widest = float(_length(grid.last_place[None, :] + 1.0, self._norm)[0])
+        widest = float(_length((grid.last_place[None, :] + 1).astype(np.float64), self._norm)[0])
         self._radii = widest * 2.0 ** (np.arange(1 - _N_RADII, 1) / _RADII_PER_DOUBLING)
 
     def coarse(self, groups: Groups) -> Means:
@@ -115,7 +115,9 @@ class MeanFinder:
         shift, errors = noisy_sums / groups.sizes, scales / groups.sizes
         return Means(np.clip(centre + _shrink(shift, errors) * shift, groups.low, groups.high), errors)
 
-    def _reach(self, groups: Groups, means: Means) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    def _reach(
+        self, groups: Groups, means: Means
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
         """Return centres on whole places, the length of their error, and how far a row of the box can be."""
         centre = np.clip(np.rint(means.places), groups.low, groups.high).astype(np.int64)
         corner = np.maximum(centre - groups.low, groups.high - centre).astype(np.float64)
@@ -131,12 +133,14 @@ def _shrink(shift: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[
     n_columns = shift.shape[1]
     noise = (errors**2).sum(axis=1) * max(n_columns - 2, 0) / n_columns
     energy = np.maximum((shift**2).sum(axis=1), np.finfo(np.float64).tiny)
-    return np.maximum(0.0, 1.0 - noise / energy)[:, None]
+    factor: NDArray[np.float64] = np.maximum(0.0, 1.0 - noise / energy)
+    return factor[:, None]
 
 
 def _length(vectors: NDArray[np.float64], norm: int) -> NDArray[np.float64]:
     """Return the L2 or L1 length of each row."""
-    return np.sqrt((vectors**2).sum(axis=1)) if norm == 2 else np.abs(vectors).sum(axis=1)
+    length: NDArray[np.float64] = np.sqrt((vectors**2).sum(axis=1)) if norm == 2 else np.abs(vectors).sum(axis=1)
+    return length
 
 
 def _add(spread: NDArray[np.float64] | float, error: NDArray[np.float64], norm: int) -> NDArray[np.float64]:

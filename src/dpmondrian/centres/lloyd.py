@@ -45,7 +45,9 @@ def doubled_means(means: Means, leaves: Groups, radius: float, n_clusters: int) 
     """
     places, errors = list(means.places), list(means.errors)
     shares = list(leaves.sizes[:, 0])
-    columns = [list(np.argsort(-(high - low), kind="stable")) for low, high in zip(leaves.low, leaves.high, strict=True)]
+    columns = [
+        list(np.argsort(-(high - low), kind="stable")) for low, high in zip(leaves.low, leaves.high, strict=True)
+    ]
     while len(places) < n_clusters:
         largest = int(np.argmax(shares))
         column = columns[largest][0]
@@ -61,9 +63,7 @@ def doubled_means(means: Means, leaves: Groups, radius: float, n_clusters: int) 
     return Means(np.array(places), np.array(errors))
 
 
-def lloyd_steps(
-    engine: Engine, door: Door, grid: Grid, finder: MeanFinder, means: Means, noisy_total: float
-) -> Cells:
+def lloyd_steps(engine: Engine, door: Door, grid: Grid, finder: MeanFinder, means: Means, noisy_total: float) -> Cells:
     """Return the clusters after the planned Lloyd steps; their sizes add up to the noisy total."""
     n_clusters = len(means.places)
     low, high = np.zeros((n_clusters, grid.n_columns), dtype=np.int64), np.tile(grid.last_place, (n_clusters, 1))

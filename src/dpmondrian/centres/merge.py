@@ -8,9 +8,7 @@ from numpy.typing import NDArray
 __all__ = ["merge_leaves"]
 
 
-def merge_leaves(
-    places: NDArray[np.float64], sizes: NDArray[np.float64], n_clusters: int
-) -> NDArray[np.int64]:
+def merge_leaves(places: NDArray[np.float64], sizes: NDArray[np.float64], n_clusters: int) -> NDArray[np.int64]:
     """Return the cluster of every leaf, numbered from 0; every number below k occurs.
 
     Parameters

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Self, TypeVar
 
 __all__ = ["Threads"]
@@ -38,4 +39,4 @@ class Threads:
     def row_parts(self, n_rows: int) -> list[slice]:
         """Return the rows in even parts, one per thread."""
         edges = [n_rows * part // self.n_parts for part in range(self.n_parts + 1)]
-        return [slice(start, stop) for start, stop in zip(edges[:-1], edges[1:], strict=True)]
+        return [slice(start, stop) for start, stop in pairwise(edges)]

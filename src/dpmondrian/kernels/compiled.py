@@ -1,3 +1,4 @@
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
 """The kernels compiled with numba; machine code is cached on disk beside this file.
 
 Rows are read in tiles that stay in the processor's cache; columns are contiguous. Integer sums do not
@@ -31,7 +32,7 @@ _TILE = 1024
 
 
 @njit(nogil=True, cache=True)
-def _all_finite(block):  # type: ignore[no-untyped-def]
+def _all_finite(block):
     """Return whether no value is NaN or infinite: on the bits, which the compiler turns into vector code."""
     exponent = np.int64(0x7FF0000000000000)
     bits = block.reshape(-1).view(np.int64)
@@ -42,7 +43,7 @@ def _all_finite(block):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _without_missing(block, lower, upper, missing):  # type: ignore[no-untyped-def]
+def _without_missing(block, lower, upper, missing):
     """Return the rows to keep: without those that miss a value (`DROP`), or with the middle in its place."""
     kept = np.empty_like(block)
     size = 0
@@ -57,7 +58,9 @@ def _without_missing(block, lower, upper, missing):  # type: ignore[no-untyped-d
 
 
 @njit(nogil=True, cache=True)
-def quantise(block, lower, upper, origin, inverse_step, on_value, last_place, places_per_code, missing, places, codes, start):  # type: ignore[no-untyped-def]
+def quantise(
+    block, lower, upper, origin, inverse_step, on_value, last_place, places_per_code, missing, places, codes, start
+):
     """Write the places and codes of a block of rows; see `reference.quantise`."""
     if not _all_finite(block):
         if missing == ERROR:
@@ -75,7 +78,7 @@ def quantise(block, lower, upper, origin, inverse_step, on_value, last_place, pl
 
 
 @njit(nogil=True, cache=True)
-def _quantise_column(values, lower, upper, origin, inverse_step, on_value, last_place, inverse_width, places, codes):  # type: ignore[no-untyped-def]
+def _quantise_column(values, lower, upper, origin, inverse_step, on_value, last_place, inverse_width, places, codes):
     for i in range(values.shape[0]):
         x = min(max(values[i], lower), upper)
         if on_value:
@@ -89,7 +92,7 @@ def _quantise_column(values, lower, upper, origin, inverse_step, on_value, last_
 
 
 @njit(nogil=True, cache=True)
-def route(codes, node, split_column, cut, left, right):  # type: ignore[no-untyped-def]
+def route(codes, node, split_column, cut, left, right):
     """Move each row to the child on its side; see `reference.route`.
 
     Without a branch per row: a node that stays has itself as both children.
@@ -111,7 +114,7 @@ def route(codes, node, split_column, cut, left, right):  # type: ignore[no-untyp
 
 
 @njit(nogil=True, cache=True)
-def histograms(codes, node, slot_of, n_slots, n_codes):  # type: ignore[no-untyped-def]
+def histograms(codes, node, slot_of, n_slots, n_codes):
     """Return the number of rows per slot, column and code; see `reference.histograms`."""
     n_columns, n_rows = codes.shape
     counts = np.zeros((n_slots, n_columns, n_codes), dtype=np.int64)
@@ -131,7 +134,7 @@ def histograms(codes, node, slot_of, n_slots, n_codes):  # type: ignore[no-untyp
 
 
 @njit(nogil=True, cache=True)
-def cut_scores(histograms, low, high, stride, noisy_counts, two_sided, slopes, starts, cap, weight):  # type: ignore[no-untyped-def]
+def cut_scores(histograms, low, high, stride, noisy_counts, two_sided, slopes, starts, cap, weight):
     """Return the scores of the cuts of all nodes in turn, where each node and column begins, and the nodes' rows.
 
     The scores are those of `scoring.combine.Score.of_histogram`. `low` and `high` are the nodes' boxes, shape
@@ -170,13 +173,13 @@ def cut_scores(histograms, low, high, stride, noisy_counts, two_sided, slopes, s
 
 
 @njit(nogil=True, cache=True)
-def first_cut(low, stride):  # type: ignore[no-untyped-def]
+def first_cut(low, stride):
     """Return the first cut above the lower end of a box; cuts are at 1, 1 + stride, ..."""
     return 1 + stride * ((low + stride - 1) // stride)
 
 
 @njit(nogil=True, cache=True)
-def group_rows(places, node, slot_of, n_groups):  # type: ignore[no-untyped-def]
+def group_rows(places, node, slot_of, n_groups):
     """Return the places with the rows of each group side by side, and their starts; see `reference.group_rows`."""
     n_columns, n_rows = places.shape
     starts = np.zeros(n_groups + 2, dtype=np.int64)
@@ -201,7 +204,7 @@ def group_rows(places, node, slot_of, n_groups):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def box_sums(places, starts, middle):  # type: ignore[no-untyped-def]
+def box_sums(places, starts, middle):
     """Return per group the sum of ``place - middle``; see `reference.box_sums`."""
     n_groups, n_columns = middle.shape
     sums = np.empty((n_groups, n_columns), dtype=np.int64)
@@ -216,7 +219,7 @@ def box_sums(places, starts, middle):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _tile_distances(places, centre, norm, start, stop, distance):  # type: ignore[no-untyped-def]
+def _tile_distances(places, centre, norm, start, stop, distance):
     """Fill `distance` with squared L2 or L1 lengths of the displacements of rows from one centre.
 
     They are whole numbers below 2**53, so double precision holds them exactly and is faster than integers.
@@ -236,7 +239,7 @@ def _tile_distances(places, centre, norm, start, stop, distance):  # type: ignor
 
 
 @njit(nogil=True, cache=True)
-def radius_counts(places, starts, centre, thresholds, norm):  # type: ignore[no-untyped-def]
+def radius_counts(places, starts, centre, thresholds, norm):
     """Return how many rows first fit within each threshold; see `reference.radius_counts`."""
     n_groups, n_radii = thresholds.shape
     counts = np.zeros(n_radii + 1, dtype=np.int64)
@@ -262,7 +265,7 @@ def radius_counts(places, starts, centre, thresholds, norm):  # type: ignore[no-
 
 
 @njit(nogil=True, cache=True)
-def clipped_sums(places, starts, centre, radius, norm):  # type: ignore[no-untyped-def]
+def clipped_sums(places, starts, centre, radius, norm):
     """Return per group the sum of shortened displacements; see `reference.clipped_sums`."""
     n_groups, n_columns = centre.shape
     sums = np.zeros((n_groups, n_columns), dtype=np.int64)
@@ -291,7 +294,7 @@ def clipped_sums(places, starts, centre, radius, norm):  # type: ignore[no-untyp
 
 
 @njit(nogil=True, cache=True)
-def _shorten(displacement, length, radius, limit, norm):  # type: ignore[no-untyped-def]
+def _shorten(displacement, length, radius, limit, norm):
     """Scale a displacement in place, towards zero, until its integer length is within the limit."""
     factor = radius / (math.sqrt(length) if norm == 2 else length)
     for j in range(displacement.shape[0]):
@@ -307,7 +310,7 @@ def _shorten(displacement, length, radius, limit, norm):  # type: ignore[no-unty
 
 
 @njit(nogil=True, cache=True)
-def regroup(places, centres, node):  # type: ignore[no-untyped-def]
+def regroup(places, centres, node):
     """Set every row's node to the number of its nearest centre; see `reference.regroup`."""
     n_columns, n_rows = places.shape
     row = np.empty(n_columns, dtype=np.int64)
@@ -328,7 +331,7 @@ def regroup(places, centres, node):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def nearest_centre(block, lower, upper, missing, centres, weights, half_gap, node, cluster_of_node, labels, start):  # type: ignore[no-untyped-def]
+def nearest_centre(block, lower, upper, missing, centres, weights, half_gap, node, cluster_of_node, labels, start):
     """Write the index of the nearest centre of each clipped row; see `reference.nearest_centre`.
 
     A row closer to its node's centre than half of that centre's distance to all others needs no search.
@@ -360,7 +363,7 @@ def nearest_centre(block, lower, upper, missing, centres, weights, half_gap, nod
 
 
 @njit(nogil=True, cache=True)
-def _distance(block, i, lower, upper, centres, c, weights):  # type: ignore[no-untyped-def]
+def _distance(block, i, lower, upper, centres, c, weights):
     """Return the squared weighted distance of the clipped row i to centre c."""
     total = 0.0
     for j in range(block.shape[1]):

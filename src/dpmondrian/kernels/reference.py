@@ -1,3 +1,4 @@
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
 """The kernels in plain NumPy: slow and obviously right. Tests compare `compiled` with these.
 
 Shapes: `places` and `codes` are (n_columns, n_rows); `node` is (n_rows,); `slot_of` maps a node to its row in
@@ -6,6 +7,8 @@ the result, with the last slot for rows that do not take part. Sums for centres 
 """
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +28,9 @@ __all__ = [
 ERROR, DROP, MIDDLE = 0, 1, 2
 
 
-def quantise(block, lower, upper, origin, inverse_step, on_value, last_place, places_per_code, missing, places, codes, start):  # type: ignore[no-untyped-def]
+def quantise(
+    block, lower, upper, origin, inverse_step, on_value, last_place, places_per_code, missing, places, codes, start
+):
     """Write the places and codes of a block of rows from row `start` on; return the next free row, or -1.
 
     -1 means that a missing or infinite value was met and `missing` is `ERROR`.
@@ -45,7 +50,7 @@ def quantise(block, lower, upper, origin, inverse_step, on_value, last_place, pl
     return stop
 
 
-def route(codes, node, split_column, cut, left, right):  # type: ignore[no-untyped-def]
+def route(codes, node, split_column, cut, left, right):
     """Move each row from its node to the child on its side; `split_column` is -1 where there is no cut."""
     moving = split_column[node] >= 0
     rows = np.flatnonzero(moving)
@@ -54,7 +59,7 @@ def route(codes, node, split_column, cut, left, right):  # type: ignore[no-untyp
     node[rows] = np.where(below, left[parent], right[parent])
 
 
-def histograms(codes, node, slot_of, n_slots, n_codes) -> NDArray[np.int64]:  # type: ignore[no-untyped-def]
+def histograms(codes, node, slot_of, n_slots, n_codes) -> NDArray[np.int64]:
     """Return the number of rows per slot, column and code, shape (n_slots, n_columns, n_codes)."""
     counts = np.zeros((n_slots + 1, codes.shape[0], n_codes), dtype=np.int64)
     slot = slot_of[node]
@@ -63,18 +68,18 @@ def histograms(codes, node, slot_of, n_slots, n_codes) -> NDArray[np.int64]:  # 
     return counts[:n_slots]
 
 
-def box_sums(places, starts, middle) -> NDArray[np.int64]:  # type: ignore[no-untyped-def]
+def box_sums(places, starts, middle) -> NDArray[np.int64]:
     """Return per group the sum of ``place - middle``, shape (n_groups, n_columns)."""
     groups = zip(starts[:-1], starts[1:], middle, strict=True)
     return np.array([(places[:, a:b].T.astype(np.int64) - m).sum(axis=0) for a, b, m in groups])
 
 
-def _distances(displacement, norm):  # type: ignore[no-untyped-def]
+def _distances(displacement, norm):
     """Return squared L2 lengths (norm 2) or L1 lengths (norm 1) of integer rows."""
     return np.sum(displacement**2 if norm == 2 else np.abs(displacement), axis=1)
 
 
-def radius_counts(places, starts, centre, thresholds, norm) -> NDArray[np.int64]:  # type: ignore[no-untyped-def]
+def radius_counts(places, starts, centre, thresholds, norm) -> NDArray[np.int64]:
     """Return how many rows, over all groups, first fit within each threshold of their group.
 
     `thresholds` has shape (n_groups, n_radii), ascending, squared for norm 2. The last of the
@@ -87,20 +92,20 @@ def radius_counts(places, starts, centre, thresholds, norm) -> NDArray[np.int64]
     return counts
 
 
-def clipped_sums(places, starts, centre, radius, norm) -> NDArray[np.int64]:  # type: ignore[no-untyped-def]
+def clipped_sums(places, starts, centre, radius, norm) -> NDArray[np.int64]:
     """Return per group the sum of displacements from its centre, each shortened to the group's radius.
 
     A displacement is scaled down, rounded towards zero, and checked in integers, so its length never
     exceeds the radius: that length is the sensitivity.
     """
     sums = np.zeros((len(centre), places.shape[0]), dtype=np.int64)
-    for g, (a, b) in enumerate(zip(starts[:-1], starts[1:], strict=True)):
+    for g, (a, b) in enumerate(pairwise(starts)):
         for row in places[:, a:b].T.astype(np.int64):
             sums[g] += _clip(row - centre[g], int(radius[g]), norm)
     return sums
 
 
-def _clip(displacement, radius, norm):  # type: ignore[no-untyped-def]
+def _clip(displacement, radius, norm):
     limit = radius * radius if norm == 2 else radius
     length = int(_distances(displacement[None], norm)[0])
     if length <= limit:
@@ -112,7 +117,7 @@ def _clip(displacement, radius, norm):  # type: ignore[no-untyped-def]
     return short
 
 
-def group_rows(places, node, slot_of, n_groups):  # type: ignore[no-untyped-def]
+def group_rows(places, node, slot_of, n_groups):
     """Return the places with the rows of each group side by side, and where each group starts.
 
     Group g holds the rows ``starts[g]`` to ``starts[g + 1]``, in their old order; other rows are left out.
@@ -123,13 +128,13 @@ def group_rows(places, node, slot_of, n_groups):  # type: ignore[no-untyped-def]
     return np.ascontiguousarray(places[:, order[: starts[-1]]]), starts
 
 
-def regroup(places, centres, node):  # type: ignore[no-untyped-def]
+def regroup(places, centres, node):
     """Set every row's node to the number of its nearest centre (squared distance, lowest number on ties)."""
     for i, row in enumerate(places.T.astype(np.int64)):
         node[i] = np.argmin(_distances(row - centres, 2))
 
 
-def nearest_centre(block, lower, upper, missing, centres, weights, half_gap, node, cluster_of_node, labels, start):  # type: ignore[no-untyped-def]
+def nearest_centre(block, lower, upper, missing, centres, weights, half_gap, node, cluster_of_node, labels, start):
     """Write the index of the nearest centre of each clipped row; -1 where a value is missing (`DROP`).
 
     `node`, `cluster_of_node` and `half_gap` only save time. Returns False if a value is missing and `missing` is `ERROR`.

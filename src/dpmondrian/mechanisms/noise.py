@@ -1,3 +1,4 @@
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
 """Discrete Laplace and discrete Gaussian noise: exact laws on the integers, a vector at a time.
 
 The samplers are those of Canonne, Kamath and Steinke (2020), "The Discrete Gaussian for Differential Privacy":
@@ -57,7 +58,9 @@ def _draw(scales: NDArray[np.float64], gaussian: bool, bits: BitSource) -> NDArr
         words = bits.words(_WORDS_PER_TRY * (2 * (scales.size - filled) + 8))
         filled, used, in_doubt = _fill(scales, gaussian, words, draws, filled)
         if in_doubt:
-            value, status = _exact_try(words[used - _WORDS_PER_TRY : used], Fraction(float(scales[filled])), gaussian, bits)
+            value, status = _exact_try(
+                words[used - _WORDS_PER_TRY : used], Fraction(float(scales[filled])), gaussian, bits
+            )
             if status == _ACCEPTED:
                 draws[filled] = value
                 filled += 1
@@ -65,7 +68,7 @@ def _draw(scales: NDArray[np.float64], gaussian: bool, bits: BitSource) -> NDArr
 
 
 @njit(nogil=True, cache=True)
-def _fill(scales, gaussian, words, draws, filled):  # type: ignore[no-untyped-def]
+def _fill(scales, gaussian, words, draws, filled):
     """Fill `draws` until it is full, the words run out or a try is in doubt; return how far it came."""
     used = 0
     while filled < draws.size and used + _WORDS_PER_TRY <= words.size:
@@ -80,7 +83,7 @@ def _fill(scales, gaussian, words, draws, filled):  # type: ignore[no-untyped-de
 
 
 @njit(nogil=True, cache=True)
-def _try(magnitude_word, sign_word, acceptance_word, scale, gaussian):  # type: ignore[no-untyped-def]
+def _try(magnitude_word, sign_word, acceptance_word, scale, gaussian):
     """Return a value and whether it is accepted, rejected or in doubt."""
     laplace_scale = math.floor(scale) + 1.0 if gaussian else scale
     # The true U lies in [word, word + 1) / 2**64; the half moves to the middle of that interval.

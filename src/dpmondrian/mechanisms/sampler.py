@@ -50,17 +50,13 @@ class Sampler:
         self._bits = bits
         self.secure = bits.secure
 
-    def noise(
-        self, mechanism: str, scales: NDArray[np.float64], *purpose: str | int
-    ) -> NDArray[np.int64]:
+    def noise(self, mechanism: str, scales: NDArray[np.float64], *purpose: str | int) -> NDArray[np.int64]:
         """Return integer noise of the given scales, flattened, for a named purpose."""
         flat = np.ascontiguousarray(scales, dtype=np.float64).ravel()
         if self.secure and 0 < flat.size <= OPENDP_MAX_DRAWS and np.all(flat == flat[0]):
             return opendp_noise(mechanism, float(flat[0]), flat.size)
         return _EXACT[mechanism](flat, self._bits.child(*purpose))
 
-    def select(
-        self, mechanism: str, scores: NDArray[np.int64], scale: float, *purpose: str | int
-    ) -> int:
+    def select(self, mechanism: str, scores: NDArray[np.int64], scale: float, *purpose: str | int) -> int:
         """Return the index of the chosen candidate for a named purpose."""
         return _SELECTION[mechanism](scores, scale, self._bits.child(*purpose))

@@ -1,3 +1,4 @@
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
 """Choosing one candidate by its integer score: exponential mechanism and permute-and-flip.
 
 Both draw from their exact law. OpenDP's noisy max does too, but its rejection sampler needs 8 ms for
@@ -40,7 +41,7 @@ def exponential_mechanism(scores: NDArray[np.int64], scale: float, bits: BitSour
 
 
 @njit(nogil=True, cache=True)
-def _invert(scores, scale, uniform):  # type: ignore[no-untyped-def]
+def _invert(scores, scale, uniform):
     """Return the index at which the running sum of weights passes ``uniform`` of the total, or -1 if unsure.
 
     Unsure is within a margin that covers rounding in the weights and in the sum, the candidates left out as

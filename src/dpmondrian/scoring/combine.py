@@ -71,9 +71,7 @@ class Score:
         window = exact_histogram.copy()
         window[:, 1:] += exact_histogram[:, :-1]
         smaller_side = np.minimum(below, whole - below)
-        return centreness(smaller_side, noisy_count, self.t, self.q) + emptiness(
-            window, noisy_count, self.alpha
-        )
+        return centreness(smaller_side, noisy_count, self.t, self.q) + emptiness(window, noisy_count, self.alpha)
 
     def of_nodes(
         self,

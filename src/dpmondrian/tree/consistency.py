@@ -16,7 +16,9 @@ from dpmondrian.tree.grower import GrownTree
 __all__ = ["consistent_counts"]
 
 
-def consistent_counts(tree: GrownTree, variance: Callable[[int], float]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def consistent_counts(
+    tree: GrownTree, variance: Callable[[int], float]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the fitted count of every node and a standard error for it.
 
     Parameters

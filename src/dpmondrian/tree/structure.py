@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.domain import Schema
 from dpmondrian.grid import Grid
 from dpmondrian.tree.grower import GrownTree
 
@@ -51,10 +50,16 @@ class Tree:
 
     def rules(self) -> list[str]:
         """Return one rule per leaf, such as ``"age <= 41.5 and bmi > 30: about 1,240 people"``, by cluster."""
-        leaves = np.flatnonzero(self.column < 0)
         paths = self._paths()
-        ordered = sorted(leaves, key=lambda leaf: (self.cluster[leaf], leaf))
-        return [f"{self._condition(paths[leaf])}: about {_rounded(self.size[leaf])} {self.counted}" for leaf in ordered]
+        return [
+            f"{self._condition(paths[leaf])}: about {_rounded(self.size[leaf])} {self.counted}"
+            for leaf in self._leaves()
+        ]
+
+    def _leaves(self) -> list[int]:
+        """Return the leaves, ordered by cluster."""
+        leaves: list[int] = np.flatnonzero(self.column < 0).tolist()
+        return sorted(leaves, key=lambda leaf: (int(self.cluster[leaf]), leaf))
 
     def _paths(self) -> dict[int, dict[int, tuple[float, float]]]:
         """Return for every node the interval (above, up to] that its path leaves of each cut column."""
@@ -82,9 +87,8 @@ class Tree:
         return " and ".join(parts) or "everyone"
 
     def __str__(self) -> str:
-        leaves = np.flatnonzero(self.column < 0)
-        clusters = sorted(int(self.cluster[leaf]) for leaf in leaves)
-        return "\n".join(f"cluster {c}: {rule}" for c, rule in zip(clusters, self.rules(), strict=True))
+        pairs = zip(self._leaves(), self.rules(), strict=True)
+        return "\n".join(f"cluster {self.cluster[leaf]}: {rule}" for leaf, rule in pairs)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the nodes as plain JSON values (a leaf's threshold is null)."""
@@ -102,10 +106,12 @@ class Tree:
     @classmethod
     def from_dict(cls, names: tuple[str, ...], values: Mapping[str, Any]) -> Tree:
         """Return the tree that `to_dict` described, checked to be a tree."""
-        integers = {name: np.array(values[name], dtype=np.int64) for name in ("column", "left", "right", "cluster")}
-        floats = {name: np.array(values[name], dtype=np.float64) for name in ("size", "size_error")}
-        threshold = np.array([np.nan if t is None else float(t) for t in values["threshold"]])
-        tree = cls(names=names, threshold=threshold, counted=str(values["counted"]), **integers, **floats)
+        arrays: dict[str, Any] = {
+            name: np.array(values[name], dtype=np.int64) for name in ("column", "left", "right", "cluster")
+        }
+        arrays |= {name: np.array(values[name], dtype=np.float64) for name in ("size", "size_error")}
+        arrays["threshold"] = np.array([np.nan if t is None else float(t) for t in values["threshold"]])
+        tree = cls(names=names, counted=str(values["counted"]), **arrays)
         tree._check()
         return tree
 
@@ -114,7 +120,9 @@ class Tree:
         inner = np.flatnonzero(self.column >= 0)
         children = np.concatenate([self.left[inner], self.right[inner]])
         parents = np.concatenate([inner, inner])
-        same_length = all(len(a) == n_nodes for a in (self.threshold, self.left, self.right, self.size, self.size_error, self.cluster))
+        same_length = all(
+            len(a) == n_nodes for a in (self.threshold, self.left, self.right, self.size, self.size_error, self.cluster)
+        )
         if not (
             n_nodes >= 1
             and same_length
@@ -128,7 +136,12 @@ class Tree:
 
 
 def release_tree(
-    grown: GrownTree, grid: Grid, sizes: NDArray[np.float64], size_errors: NDArray[np.float64], cluster_of_leaf: NDArray[np.int64], counted: str
+    grown: GrownTree,
+    grid: Grid,
+    sizes: NDArray[np.float64],
+    size_errors: NDArray[np.float64],
+    cluster_of_leaf: NDArray[np.int64],
+    counted: str,
 ) -> Tree:
     """Return the grown tree in the data's units."""
     nodes = grown.nodes
