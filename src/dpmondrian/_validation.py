@@ -86,7 +86,12 @@ def check_score_parameters(t: Any, q: Any, alpha: Any) -> tuple[float, float, fl
             "Raise 't' or lower 'q'; the defaults are 0.3 and 1/12.",
         )
     if not _is_real(alpha) or alpha <= 0:
-        raise _refuse("alpha", "a positive finite number", alpha, "The default is 5.")
+        raise _refuse(
+            "alpha",
+            "None or a positive finite number",
+            alpha,
+            "The default is None, which means 5, or 3 with n_clusters.",
+        )
     return float(t), float(q), float(alpha)
 
 

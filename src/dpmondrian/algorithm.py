@@ -34,7 +34,10 @@ from dpmondrian.tree.grower import GrownTree, SplitRule, grow
 from dpmondrian.tree.intervals import choose_n_intervals
 from dpmondrian.tree.structure import Tree, release_tree
 
-__all__ = ["Clustering", "Settings", "cluster", "make_plan"]
+__all__ = ["ALPHA", "ALPHA_WITH_K", "Clustering", "Settings", "cluster", "make_plan"]
+
+ALPHA, ALPHA_WITH_K = 5.0, 3.0
+"""Weight of emptiness: the paper's, and a lower one that cuts more often where leaves will be merged."""
 
 LEAST_SHARE = 2.0**-7
 """Smallest share of all rows that a side of a cut may hold (the paper's tau_e = n / 2**7)."""

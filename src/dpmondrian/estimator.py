@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from dpmondrian import _validation as check
 from dpmondrian.accounting.plan import DEFAULT_SHARES, DEFAULT_SHARES_WITH_K, PAPER_SHARES
 from dpmondrian.accounting.statement import PrivacyStatement, make_statement
-from dpmondrian.algorithm import Settings, cluster, make_plan
+from dpmondrian.algorithm import ALPHA, ALPHA_WITH_K, Settings, cluster, make_plan
 from dpmondrian.artifact import Release
 from dpmondrian.domain import Bounds, Schema
 from dpmondrian.engines.memory import MISSING_RULES, MemoryEngine, missing_value_error
@@ -55,8 +55,11 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         Most cuts on a path from the root to a leaf.
     windows : int, default=128
         Intervals per column in which emptiness is measured (default variant), 2 to 2**14.
-    t, q, alpha : float, default=0.3, 1/12, 5.0
-        Shape of centreness and weight of emptiness, ``t >= 2q``.
+    t, q : float, default=0.3, 1/12
+        Shape of centreness, ``t >= 2q``.
+    alpha : float, default=None
+        Weight of emptiness. None: 5 as in the paper, but 3 where leaves are merged to k clusters, since cutting too
+        often does no harm then and cutting too seldom does.
     min_cluster_size : int, default=None
         Least noisy number of rows on each side of a cut. None: 1/128 of all rows, and above the noise.
     budget_shares : mapping, default=None
@@ -106,7 +109,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         windows: int = 128,
         t: float = 0.3,
         q: float = 1 / 12,
-        alpha: float = 5.0,
+        alpha: float | None = None,
         min_cluster_size: int | None = None,
         budget_shares: dict[str, float] | None = None,
         random_state: Any = None,
@@ -228,7 +231,10 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         default_shares = (
             PAPER_SHARES if variant == "paper" else DEFAULT_SHARES if self.n_clusters is None else DEFAULT_SHARES_WITH_K
         )
-        t, q, alpha = check.check_score_parameters(self.t, self.q, self.alpha)
+        alpha = self.alpha
+        if alpha is None:
+            alpha = ALPHA if self.n_clusters is None or variant == "paper" else ALPHA_WITH_K
+        t, q, alpha = check.check_score_parameters(self.t, self.q, alpha)
         optional = {
             name: None if value is None else check.check_integer(name, value, 1, None, "Use None to let DPM choose.")
             for name, value in (("n_clusters", self.n_clusters), ("min_cluster_size", self.min_cluster_size))

@@ -68,10 +68,10 @@ LLOYD_STEPS = (2, 3, 4)
 CENTRE_PARTS_WITH_K: Parts = {
     ("coarse sums", None): 0.08,
     ("radius", 1): 0.02,
-    ("clipped sums", 1): 0.22,
-    ("radius", 2): 0.02,
+    ("clipped sums", 1): 0.30,
+    ("radius", 2): 0.03,
     **{("cell count", step): 0.02 for step in LLOYD_STEPS},
-    **{("clipped sums", step): 0.20 for step in LLOYD_STEPS},
+    **{("clipped sums", step): 0.17 for step in LLOYD_STEPS},
 }
 """The same when leaves are merged to k clusters: centres of leaves need only be good enough to merge, and
 the rest pays for three steps in which every row counts for its nearest cluster."""
