@@ -74,6 +74,27 @@ class Tree:
             paths[int(self.right[node])] = {**paths[node], column: (max(low, threshold), high)}
         return paths
 
+    def boxes(
+        self, lower: NDArray[np.float64], upper: NDArray[np.float64]
+    ) -> list[tuple[int, list[tuple[float, float]]]]:
+        """Return the cluster and the box of every leaf: an interval per column, within the public bounds."""
+        paths = self._paths()
+        return [
+            (
+                int(self.cluster[leaf]),
+                [
+                    (max(float(low), a), min(float(high), b))
+                    for low, high, (a, b) in zip(
+                        lower,
+                        upper,
+                        (paths[leaf].get(c, (-np.inf, np.inf)) for c in range(len(self.names))),
+                        strict=True,
+                    )
+                ],
+            )
+            for leaf in self._leaves()
+        ]
+
     def _condition(self, intervals: Mapping[int, tuple[float, float]]) -> str:
         parts = []
         for column, (low, high) in sorted(intervals.items()):
