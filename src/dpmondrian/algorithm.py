@@ -71,13 +71,17 @@ class Settings:
 
 @dataclass(frozen=True)
 class Clustering:
-    """Released clusters, largest first, and the tree they came from."""
+    """Released clusters, largest first, and the tree they came from.
+
+    `cluster_of_node` maps the node in which the engine left a row to the cluster it most likely belongs to.
+    """
 
     centres: NDArray[np.float64]
     centre_errors: NDArray[np.float64]
     sizes: NDArray[np.float64]
     size_errors: NDArray[np.float64]
     tree: Tree
+    cluster_of_node: NDArray[np.int64]
 
 
 def make_plan(settings: Settings) -> Plan:
@@ -188,11 +192,15 @@ def _clustering(
 ) -> Clustering:
     """Return the clusters in the data's units, largest first. Post-processing."""
     order = np.argsort(-cells.sizes, kind="stable")
+    rank = np.argsort(order)
     counted = "people" if settings.rows_per_person == 1 else "rows"
+    tree = release_tree(grown, grid, sizes, size_errors, rank[cluster_of_leaf], counted)
     return Clustering(
         centres=grid.values(cells.means.places[order]),
         centre_errors=grid.step * cells.means.errors[order],
         sizes=np.maximum(cells.sizes[order], 0.0),
         size_errors=cells.size_errors[order],
-        tree=release_tree(grown, grid, sizes, size_errors, np.argsort(order)[cluster_of_leaf], counted),
+        tree=tree,
+        # After Lloyd steps the engine's nodes are the cells, in the order before sorting by size.
+        cluster_of_node=rank if cells.regrouped else tree.cluster,
     )

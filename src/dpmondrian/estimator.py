@@ -44,7 +44,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         Range of every column, known *without looking at the data*. Values beyond are clipped. A third item
         ``"int"`` marks whole numbers, ``"float"`` the contrary; without it the column's type decides.
     n_clusters : int, default=None
-        None lets the data decide. With k, leaves are merged to k clusters, which three private Lloyd steps improve.
+        None lets the data decide. With k, leaves are merged to k clusters, which private Lloyd steps improve.
     variant : {"default", "paper"}, default="default"
         "paper" uses the paper's scores, shares, composition and averages, corrected where its guarantee failed.
     rows_per_person : int, default=1
@@ -165,7 +165,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             clusters.tree, statement,
         )  # fmt: skip
         self._take(release)
-        self.labels_ = self._nearest(table, engine.nodes_of_rows())
+        self.labels_ = self._nearest(table, engine.nodes_of_rows(), clusters.cluster_of_node)
         return self
 
     def predict(self, X: Any) -> NDArray[np.int32]:
@@ -174,7 +174,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         Rows are clipped to the bounds first. Columns of a named table may come in any order. With
         ``on_missing="drop"`` a row with missing values gets -1.
         """
-        return self._nearest(self._table(X), None)
+        return self._nearest(self._table(X), None, None)
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return the distance of every row to every centre: sensitive, stays with the holder of the rows.
@@ -284,18 +284,21 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             )
         return table
 
-    def _nearest(self, table: Table, nodes: NDArray[np.int16] | None) -> NDArray[np.int32]:
-        """Return the nearest centre of every row; the leaf that a row fell into is a hint that saves time."""
+    def _nearest(
+        self, table: Table, nodes: NDArray[np.int16] | None, cluster_of_node: NDArray[np.int64] | None
+    ) -> NDArray[np.int32]:
+        """Return the nearest centre of every row; the node that a row is in is a hint that saves time."""
         schema, centres = self.release_.schema, self.release_.centres
         weights, missing = schema.weights, self._missing_rule()
-        nodes = np.empty(0, dtype=np.int16) if nodes is None else nodes
+        if nodes is None or cluster_of_node is None:
+            nodes, cluster_of_node = np.empty(0, dtype=np.int16), np.empty(0, dtype=np.int64)
         half_gap = _half_gaps(centres * weights)
         labels = np.empty(table.n_rows, dtype=np.int32)
 
         def assign(start: int) -> bool:
             return compiled.nearest_centre(  # type: ignore[no-any-return]
                 table.block(start), schema.lower, schema.upper, missing, centres, weights, half_gap, nodes,
-                self.tree_.cluster, labels, start,
+                cluster_of_node, labels, start,
             )  # fmt: skip
 
         with Threads(table.n_rows) as threads:

@@ -64,17 +64,17 @@ CENTRE_PARTS: Parts = {
 clipped mean. Each step brings the centre close enough for the next one to clip much tighter, so the
 early steps may be cheap; the last one sets the error that remains."""
 
-LLOYD_STEPS = (2, 3, 4)
+LLOYD_STEPS = (2, 3, 4, 5)
 CENTRE_PARTS_WITH_K: Parts = {
     ("coarse sums", None): 0.08,
     ("radius", 1): 0.02,
     ("clipped sums", 1): 0.30,
-    ("radius", 2): 0.03,
+    ("radius", 2): 0.02,
     **{("cell count", step): 0.02 for step in LLOYD_STEPS},
-    **{("clipped sums", step): 0.17 for step in LLOYD_STEPS},
+    **{("clipped sums", step): 0.125 for step in LLOYD_STEPS},
 }
 """The same when leaves are merged to k clusters: centres of leaves need only be good enough to merge, and
-the rest pays for three steps in which every row counts for its nearest cluster."""
+the rest pays for four steps in which every row counts for its nearest cluster."""
 
 ROOT_COUNT_FLOOR = 0.05
 """Least part of the counts' share for the number of all rows, which sets the size limit of every node."""

@@ -23,11 +23,15 @@ __all__ = ["Cells", "doubled_means", "lloyd_steps", "merged_means"]
 
 @dataclass(frozen=True)
 class Cells:
-    """The k clusters after the last step: centres, and released sizes with their standard error."""
+    """Clusters: centres, and released sizes with their standard errors.
+
+    `regrouped` says that rows were moved from the leaves to the clusters' own cells.
+    """
 
     means: Means
     sizes: NDArray[np.float64]
     size_errors: NDArray[np.float64]
+    regrouped: bool = False
 
 
 def merged_means(means: Means, sizes: NDArray[np.float64], n_clusters: int) -> tuple[Means, NDArray[np.int64]]:
@@ -76,4 +80,4 @@ def lloyd_steps(engine: Engine, door: Door, grid: Grid, finder: MeanFinder, mean
         groups = Groups(list(range(n_clusters)), low, high, np.maximum(sizes, 1.0)[:, None])
         radius = finder.radius(step, groups, means) if radius is None else radius
         means = finder.clipped(step, groups, means, radius)
-    return Cells(means, sizes, np.full(n_clusters, door.count_scale(step, "cell count")))
+    return Cells(means, sizes, np.full(n_clusters, door.count_scale(step, "cell count")), regrouped=True)

@@ -1,0 +1,145 @@
+"""Values, places, codes and cuts come from one formula and agree with each other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpmondrian.domain import Column, Schema
+from dpmondrian.grid import PLACES, Grid
+from dpmondrian.kernels import compiled
+
+RANGES = [(0, 1), (0, 120), (10, 60), (-100, 100), (-6.23, 1100.9), (0, 0.1), (0.1, 0.7), (1e6, 1e6 + 1), (-1e-9, 1e-9)]
+WHOLE_SIZES = [2, 3, 16, 127, 128, 129, 255, 256, 257, 1000, 2**15, 40_000]
+
+
+def one_column(lower: float, upper: float, whole: bool = False) -> Schema:
+    return Schema((Column("a", lower, upper, whole=whole),))
+
+
+def places_and_codes(grid: Grid, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return what a run turns the values of a single column into."""
+    block = np.ascontiguousarray(values, dtype=np.float64)[:, None]
+    places = np.empty((1, len(block)), dtype=np.uint16)
+    codes = np.empty((1, len(block)), dtype=np.uint16)
+    inverse_step = np.where(grid.on_value, np.rint(1.0 / grid.step), 1.0 / grid.step)
+    schema = grid.schema
+    compiled.quantise(
+        block, schema.lower, schema.upper, grid.origin, inverse_step, grid.on_value,
+        grid.last_place, grid.places_per_code, 0, places, codes, 0,
+    )  # fmt: skip
+    return places[0].astype(np.int64), codes[0].astype(np.int64)
+
+
+def cut_values(grid: Grid) -> np.ndarray:
+    return np.array([grid.cut_value(0, cut) for cut in range(1, grid.most_codes)])
+
+
+def assert_same_side(grid: Grid, values: np.ndarray) -> None:
+    """A row is below a cut by its code exactly if its value is at most the cut's value."""
+    _, codes = places_and_codes(grid, values)
+    by_code = codes[:, None] < np.arange(1, grid.most_codes)
+    by_value = values[:, None] <= cut_values(grid)
+    assert values[(by_code != by_value).any(axis=1)].tolist() == []
+
+
+def grids(schema: Schema) -> list[Grid]:
+    return [
+        *(Grid.with_windows(schema, windows) for windows in (2, 16, 100, 128, 2**14)),
+        *(Grid.with_intervals(schema, n) for n in (1, 13, 800)),
+    ]
+
+
+@pytest.mark.parametrize(("lower", "upper"), RANGES)
+def test_a_value_comes_back_within_a_step(lower, upper):
+    values = np.linspace(lower, upper, 1001)
+    for grid in grids(one_column(lower, upper)):
+        places, _ = places_and_codes(grid, values)
+        assert places.min() == 0
+        assert places.max() == grid.last_place[0] < PLACES
+        assert np.abs(grid.values(places[:, None])[:, 0] - values).max() <= 0.5001 * grid.step[0]
+
+
+@pytest.mark.parametrize(("lower", "upper"), RANGES)
+def test_codes_and_cuts_agree_on_values_between_cuts(lower, upper):
+    rng = np.random.default_rng(0)
+    for grid in grids(one_column(lower, upper)):
+        if grid.most_codes > 2000:
+            continue  # cuts as close as places, nothing lies between them
+        cuts = cut_values(grid)
+        width = cuts[1] - cuts[0] if len(cuts) > 1 else upper - lower
+        near = np.concatenate([cuts - 1e-5 * width, cuts + 1e-5 * width])
+        assert_same_side(
+            grid, np.clip(np.concatenate([near, rng.uniform(lower, upper, 500), [lower, upper]]), lower, upper)
+        )
+
+
+@pytest.mark.parametrize(("lower", "upper"), RANGES)
+def test_a_value_on_a_cut_lies_below_it(lower, upper):
+    grid = Grid.with_windows(one_column(lower, upper), 128)
+    assert_same_side(grid, cut_values(grid))
+
+
+@pytest.mark.parametrize("n_values", WHOLE_SIZES)
+@pytest.mark.parametrize("lower", [0, -7, 0.4])
+def test_codes_and_cuts_agree_on_whole_numbers(n_values, lower):
+    for windows in (2, 16, 128):
+        first = np.ceil(lower)
+        grid = Grid.with_windows(one_column(lower, first + n_values - 1, whole=True), windows)
+        assert_same_side(grid, first + np.arange(n_values))
+
+
+@pytest.mark.parametrize("n_values", [size for size in WHOLE_SIZES if size <= 2**15])
+@pytest.mark.parametrize("windows", [2, 16, 128])
+def test_a_whole_number_comes_back_exactly(n_values, windows):
+    grid = Grid.with_windows(one_column(5, 4 + n_values, whole=True), windows)
+    values = 5.0 + np.arange(n_values)
+    places, _ = places_and_codes(grid, values)
+    np.testing.assert_allclose(grid.values(places[:, None])[:, 0], values, rtol=1e-12)
+    assert len(set(places.tolist())) == n_values
+
+
+@pytest.mark.parametrize("n_values", [size for size in WHOLE_SIZES if size <= 2**15])
+@pytest.mark.parametrize("windows", [2, 16, 128])
+def test_intervals_hold_equally_many_whole_numbers(n_values, windows):
+    grid = Grid.with_windows(one_column(0, n_values - 1, whole=True), windows)
+    _, codes = places_and_codes(grid, np.arange(n_values))
+    per_code = np.bincount(codes, minlength=grid.most_codes)
+    if n_values <= windows:  # a value in every other code: any window of two codes holds exactly one
+        assert (per_code[1:] + per_code[:-1] == 1).all()
+    else:
+        assert len(set(per_code[:-1].tolist())) == 1
+        assert 0 < per_code[-1] <= per_code[0]
+
+
+def test_a_fraction_in_a_whole_number_column_counts_as_the_nearest_whole():
+    grid = Grid.with_windows(one_column(0, 9, whole=True), 128)
+    got = places_and_codes(grid, np.array([2.4, 2.6, -3.0, 99.0]))
+    expected = places_and_codes(grid, np.array([2.0, 3.0, 0.0, 9.0]))
+    assert [a.tolist() for a in got] == [a.tolist() for a in expected]
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_values_beyond_the_bounds_count_as_the_bounds(whole):
+    grid = Grid.with_windows(one_column(-3, 12, whole), 16)
+    got = places_and_codes(grid, np.array([-1e300, -3.5, 12.5, 1e300]))
+    expected = places_and_codes(grid, np.array([-3.0, -3.0, 12.0, 12.0]))
+    assert [a.tolist() for a in got] == [a.tolist() for a in expected]
+
+
+def test_the_largest_place_has_the_largest_code():
+    for n_values in WHOLE_SIZES:
+        for grid in (
+            Grid.with_windows(one_column(0, n_values - 1, whole=True), 128),
+            Grid.with_intervals(one_column(0, n_values - 1, whole=True), 40),
+        ):
+            assert grid.last_place[0] // grid.places_per_code[0] == grid.n_codes[0] - 1
+
+
+def test_columns_have_grids_of_their_own():
+    schema = Schema((Column("a", 0, 1), Column("b", 0, 3, whole=True)))
+    grid = Grid.with_windows(schema, 16)
+    assert grid.n_codes.tolist() == [32, 7]
+    assert grid.most_codes == 32
+    assert [grid.cut_value(1, cut) for cut in (1, 2, 3, 4)] == [0.0, 0.0, 1.0, 1.0]
+    assert grid.cut_value(0, 16) == 0.5
