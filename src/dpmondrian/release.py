@@ -22,11 +22,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.accounting.ledger import Entry, Ledger
-from dpmondrian.accounting.plan import Plan
+from dpmondrian.accounting.plan import Plan, PlannedDraw
+from dpmondrian.exceptions import BudgetError
 from dpmondrian.mechanisms.bits import SecureBits, SeededBits
 from dpmondrian.mechanisms.sampler import Sampler
 
 __all__ = ["Door"]
+
+_LARGEST_SCALE = 2.0**56
+"""Noise exceeds 64 times its scale with probability below exp(-64), so 63 bits hold every noisy value."""
 
 
 class Door:
@@ -73,10 +77,7 @@ class Door:
         exact = np.asarray(exact_counts, dtype=np.int64)
         scale = self.count_scale(level, name)
         sensitivity = self.rows_per_person
-        self._ledger.write(
-            draw, unit="rows", sensitivity=sensitivity, scale=scale,
-            cost=self.plan.cost_of(draw.mechanism, scale / sensitivity), n_draws=exact.size,
-        )  # fmt: skip
+        self._write(draw, "rows", sensitivity, scale, scale, sensitivity / scale, exact.size)
         scales = np.full(exact.size, scale)
         return exact + self._sampler.noise(draw.mechanism, scales, draw.name, level)
 
@@ -100,10 +101,7 @@ class Door:
         sensitivities = [width * self.rows_per_person for width in score_ranges]
         scales = [draw.multiplier * sensitivity for sensitivity in sensitivities]
         inverse = max(sensitivity / scale for sensitivity, scale in zip(sensitivities, scales, strict=True))
-        self._ledger.write(
-            draw, unit=unit, sensitivity=max(sensitivities), scale=max(scales),
-            cost=self.plan.cost_of(draw.mechanism, 1.0 / inverse), n_draws=len(exact_scores),
-        )  # fmt: skip
+        self._write(draw, unit, max(sensitivities), max(scales), max(scales), inverse, len(exact_scores))
         return [
             self._sampler.select(draw.mechanism, scores, scale, name, -1 if level is None else level, group)
             for group, (scores, scale) in enumerate(zip(exact_scores, scales, strict=True))
@@ -159,11 +157,31 @@ class Door:
         unit: str,
     ) -> NDArray[np.int64]:
         draw = self.plan.find(name, step)
-        self._ledger.write(
-            draw, unit=unit, sensitivity=self.rows_per_person, scale=self._sum_multiplier(name, step),
-            cost=self.plan.cost_of(draw.mechanism, 1.0 / inverse), n_draws=exact_sums.size,
-        )  # fmt: skip
+        scale = self._sum_multiplier(name, step)
+        self._write(draw, unit, self.rows_per_person, scale, float(scales.max()), inverse, exact_sums.size)
         return exact_sums + self._sampler.noise(draw.mechanism, scales, name, step or 0).reshape(exact_sums.shape)
+
+    def _write(
+        self,
+        draw: PlannedDraw,
+        unit: str,
+        sensitivity: float,
+        scale: float,
+        largest: float,
+        inverse: float,
+        n_draws: int,
+    ) -> None:
+        """Write the ledger before a draw; refuse noise that 64-bit integers could not hold.
+
+        `largest` is the largest noise scale of the draw, `inverse` its largest sensitivity per scale.
+        """
+        if largest > _LARGEST_SCALE:
+            raise BudgetError(
+                f"The noise of {draw.name!r} would be too large to represent, so nothing was drawn. Raise 'epsilon', or "
+                "lower 'rows_per_person'."
+            )
+        cost = self.plan.cost_of(draw.mechanism, 1.0 / inverse)
+        self._ledger.write(draw, unit=unit, sensitivity=sensitivity, scale=scale, cost=cost, n_draws=n_draws)
 
     def close(self) -> tuple[Entry, ...]:
         """Return the ledger: one entry per planned draw, in the order of the plan."""

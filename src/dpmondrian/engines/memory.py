@@ -19,6 +19,8 @@ from dpmondrian.kernels.reference import DROP, ERROR, MIDDLE
 
 __all__ = ["MISSING_RULES", "MemoryEngine", "missing_value_error"]
 
+_ROWS_PER_GROUPING = 2**16
+"""Rows are grouped by node within parts of this size, whose columns fit the processor's cache."""
 _MOST_NODES = 2**14
 """More than the deepest tree has (depth 12: 8,191 nodes)."""
 
@@ -134,15 +136,22 @@ class MemoryEngine:
         return np.bincount(self._node, minlength=len(centres)).astype(np.int64)
 
     def _over_groups(self, nodes: list[int], kernel: Callable[..., NDArray[np.int64]]) -> NDArray[np.int64]:
-        """Return the sum of a kernel's answers over parts of the rows, whose groups lie side by side.
+        """Return the sum of a kernel's answers over parts of the rows in which groups lie side by side.
 
         Grouping copies the places once; it pays because several questions about the same nodes follow.
         """
         if self._grouped_by != nodes:
             slot_of = self._slots(nodes)
-            self._grouped = self._over_rows(
-                lambda part: compiled.group_rows(self._places[:, part], self._node[part], slot_of, len(nodes))
-            )
+
+            def group(start: int) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
+                part = slice(start, start + _ROWS_PER_GROUPING)
+                grouped: tuple[NDArray[np.uint16], NDArray[np.int64]] = compiled.group_rows(
+                    self._places[:, part], self._node[part], slot_of, len(nodes)
+                )
+                return grouped
+
+            starts = range(0, max(1, len(self._node)), _ROWS_PER_GROUPING)
+            self._grouped = list(self._threads.map(group, starts))
             self._grouped_by = list(nodes)
         return _total(list(self._threads.map(lambda part: kernel(*part), self._grouped)))
 

@@ -15,6 +15,9 @@ from dpmondrian.scoring.combine import NodeCuts, Score
 
 __all__ = ["GrownTree", "Node", "SplitRule", "grow"]
 
+_LARGEST_COUNT = 2**40
+"""Released counts above this (huge noise) are scored as this, so that scores cannot overflow."""
+
 _TABLE_CELLS = 2**24
 """Most histogram cells asked for in one pass; deeper levels of wide tables take several passes."""
 
@@ -124,7 +127,7 @@ def _cuts(engine: Engine, grid: Grid, rule: SplitRule, open_nodes: list[Node]) -
         low, high = np.array([node.low for node in batch]), np.array([node.high for node in batch])
         if not rule.within_box:
             low, high = np.zeros_like(low), np.tile(grid.n_codes, (len(batch), 1))
-        counts = np.array([node.noisy_count for node in batch], dtype=np.int64)
+        counts = np.minimum([node.noisy_count for node in batch], _LARGEST_COUNT)
         histograms = engine.histograms([node.number for node in batch])
         cuts += rule.score.of_nodes(histograms, counts, low, high, grid.stride)
     return cuts
@@ -134,7 +137,7 @@ def _choose(
     door: Door, rule: SplitRule, level: int, open_nodes: list[Node], cuts: list[NodeCuts]
 ) -> tuple[list[tuple[int, int]], NDArray[np.int64]]:
     """Return the chosen (column, cut) of each node and the exact numbers of rows on its two sides."""
-    ranges = [rule.selection_range(node.noisy_count, level) for node in open_nodes]
+    ranges = [rule.selection_range(min(node.noisy_count, _LARGEST_COUNT), level) for node in open_nodes]
     picks = door.select("split", level, [node_cuts.exact_scores for node_cuts in cuts], ranges)
     choices = [node_cuts.position(pick) for node_cuts, pick in zip(cuts, picks, strict=True)]
     exact_sides = [node_cuts.exact_sides(*choice) for node_cuts, choice in zip(cuts, choices, strict=True)]
