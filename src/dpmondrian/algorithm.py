@@ -97,6 +97,7 @@ def make_plan(settings: Settings) -> Plan:
 def cluster(engine: Engine, door: Door, schema: Schema, settings: Settings) -> Clustering:
     """Return private clusters of the engine's rows."""
     grid = Grid.with_windows(schema, settings.windows)
+    door.check_noise_fits(float(grid.last_place.sum() + grid.n_columns))
     [noisy_total] = door.counts(0, [engine.encode(grid)]).tolist()
     if settings.paper and settings.max_depth > 0:
         grid = Grid.with_intervals(schema, choose_n_intervals(engine, door, noisy_total, grid.n_columns))

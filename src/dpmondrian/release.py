@@ -54,6 +54,15 @@ class Door:
         self._sampler = Sampler(SecureBits() if seed is None else SeededBits(seed))
         self._ledger = Ledger(plan)
 
+    def check_noise_fits(self, largest_sensitivity: float) -> None:
+        """Refuse, before anything is drawn, a run whose noise 64-bit integers could not hold."""
+        multiplier = max(draw.multiplier for draw in self.plan.draws) * self.rows_per_person
+        if multiplier * largest_sensitivity > _LARGEST_SCALE:
+            raise BudgetError(
+                "The noise of this run would be too large to represent; nothing was drawn. Raise 'epsilon', or lower "
+                "'rows_per_person'."
+            )
+
     def count_scale(self, level: int, name: str = "count") -> float:
         """Return the noise scale of the counts of a level, in rows (public)."""
         return self.plan.find(name, level).multiplier * self.rows_per_person
@@ -176,10 +185,7 @@ class Door:
         `largest` is the largest noise scale of the draw, `inverse` its largest sensitivity per scale.
         """
         if largest > _LARGEST_SCALE:
-            raise BudgetError(
-                f"The noise of {draw.name!r} would be too large to represent, so nothing was drawn. Raise 'epsilon', or "
-                "lower 'rows_per_person'."
-            )
+            raise BudgetError(f"The noise of {draw.name!r} would be too large to represent; it was not drawn.")
         cost = self.plan.cost_of(draw.mechanism, 1.0 / inverse)
         self._ledger.write(draw, unit=unit, sensitivity=sensitivity, scale=scale, cost=cost, n_draws=n_draws)
 
