@@ -23,6 +23,8 @@ __all__ = [
 ]
 
 SMALLEST_EPSILON = 1e-6
+LARGEST_SCORE_SLOPE = 31.0
+"""With counts up to 2**40 this keeps every score within 64 bits (``docs/privacy/splits.md``)."""
 
 
 def _refuse(name: str, rule: str, value: Any, way_out: str) -> ParameterError:
@@ -75,7 +77,7 @@ def check_integer(name: str, value: Any, least: int, most: int | None, way_out: 
 
 
 def check_score_parameters(t: Any, q: Any, alpha: Any) -> tuple[float, float, float]:
-    """Return t, q and alpha with ``0 < 2q <= t <= 1``, ``q < 1/2`` and ``alpha > 0``."""
+    """Return t, q and alpha with ``0 < 2q <= t <= 1``, ``q < 1/2``, ``alpha > 0``, neither too steep."""
     if not _is_real(q) or not 0.0 < q < 0.5:
         raise _refuse("q", "a number with 0 < q < 0.5", q, "The default is 1/12.")
     if not _is_real(t) or not 2.0 * q <= t <= 1.0:
@@ -91,6 +93,13 @@ def check_score_parameters(t: Any, q: Any, alpha: Any) -> tuple[float, float, fl
             "None or a positive finite number",
             alpha,
             "The default is None, which means 5, or 3 with n_clusters.",
+        )
+    if alpha + t / q > LARGEST_SCORE_SLOPE:
+        raise _refuse(
+            "alpha",
+            f"such that alpha + t / q <= {LARGEST_SCORE_SLOPE:g}, so that scores are exact, and t / q = {t / q:g}",
+            alpha,
+            "Lower 'alpha', or raise 'q'; the defaults are 5 and 1/12.",
         )
     return float(t), float(q), float(alpha)
 

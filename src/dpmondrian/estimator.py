@@ -236,8 +236,11 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             alpha = ALPHA if self.n_clusters is None or variant == "paper" else ALPHA_WITH_K
         t, q, alpha = check.check_score_parameters(self.t, self.q, alpha)
         optional = {
-            name: None if value is None else check.check_integer(name, value, 1, None, "Use None to let DPM choose.")
-            for name, value in (("n_clusters", self.n_clusters), ("min_cluster_size", self.min_cluster_size))
+            name: None if value is None else check.check_integer(name, value, 1, most, "Use None to let DPM choose.")
+            for name, value, most in (
+                ("n_clusters", self.n_clusters, 10_000),
+                ("min_cluster_size", self.min_cluster_size, None),
+            )
         }
         return Settings(
             epsilon=check.check_epsilon(self.epsilon),

@@ -29,8 +29,8 @@ from dpmondrian.mechanisms.sampler import Sampler
 
 __all__ = ["Door"]
 
-_LARGEST_SCALE = 2.0**56
-"""Noise exceeds 64 times its scale with probability below exp(-64), so 63 bits hold every noisy value."""
+_LARGEST_SCALE = 2.0**45
+"""Up to here the samplers are exact and 64-bit integers hold every noisy value (``docs/privacy/noise.md``)."""
 
 
 class Door:

@@ -92,7 +92,7 @@ def _try(magnitude_word, sign_word, acceptance_word, scale, gaussian):
     position = laplace_scale * logarithm
     error = laplace_scale * (1.0 / (prefix + 0.25) + RELATIVE_ERROR * (1.0 + logarithm))
     magnitude = math.floor(position)
-    if position - magnitude <= error or magnitude + 1.0 - position <= error:
+    if magnitude_word == 0 or position - magnitude <= error or magnitude + 1.0 - position <= error:
         return np.int64(0), _IN_DOUBT
     negative = (sign_word & np.uint64(1)) == np.uint64(1)
     if negative and magnitude == 0:  # else zero would come up twice, once with each sign

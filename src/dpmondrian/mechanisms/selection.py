@@ -50,7 +50,7 @@ def _invert(scores, scale, uniform):
     best = scores[0]
     for score in scores:
         best = max(best, score)
-    negligible = best - np.int64(min(_NEGLIGIBLE * scale, 2.0**62))
+    negligible = best - np.int64(math.ceil(min(_NEGLIGIBLE * scale, 2.0**62)))
     index = np.empty(scores.size, dtype=np.int64)
     cumulative = np.empty(scores.size)
     total, size = 0.0, 0
@@ -64,7 +64,12 @@ def _invert(scores, scale, uniform):
     position = np.searchsorted(cumulative[:size], target, side="right")
     if position == size or target + margin >= cumulative[position]:
         return -1
-    return index[position] if position == 0 or target - margin > cumulative[position - 1] else -1
+    if position > 0 and target - margin <= cumulative[position - 1]:
+        return -1
+    # At the very start only candidates left out before the first kept one could still be meant.
+    if position == 0 and index[0] > 0 and target <= margin:
+        return -1
+    return index[position]
 
 
 def _settle_selection(scores: NDArray[np.int64], scale: Fraction, word: int, bits: BitSource) -> int:
