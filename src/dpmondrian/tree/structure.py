@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -126,33 +127,33 @@ class Tree:
 
     @classmethod
     def from_dict(cls, names: tuple[str, ...], values: Mapping[str, Any]) -> Tree:
-        """Return the tree that `to_dict` described, checked to be a tree."""
-        arrays: dict[str, Any] = {
-            name: np.array(values[name], dtype=np.int64) for name in ("column", "left", "right", "cluster")
-        }
-        arrays |= {name: np.array(values[name], dtype=np.float64) for name in ("size", "size_error")}
-        arrays["threshold"] = np.array([np.nan if t is None else float(t) for t in values["threshold"]])
+        """Return the tree that `to_dict` described; raise ValueError or TypeError if it is not one."""
+        threshold = [np.nan if t is None else float(t) for t in values["threshold"]]
+        arrays: dict[str, Any] = {"threshold": np.array(threshold)}
+        for name in ("column", "left", "right", "cluster"):
+            arrays[name] = np.array([index(item) for item in values[name]], dtype=np.int64)
+        for name in ("size", "size_error"):
+            arrays[name] = np.array([float(item) for item in values[name]])
+        if len({len(array) for array in arrays.values()}) != 1 or not threshold:
+            raise ValueError("the nodes' lists differ in length or are empty")
         tree = cls(names=names, counted=str(values["counted"]), **arrays)
         tree._check()
         return tree
 
     def _check(self) -> None:
-        n_nodes = len(self.column)
-        inner = np.flatnonzero(self.column >= 0)
+        """Raise ValueError unless every node but the root is the child of one earlier node."""
+        inner, leaf = self.column >= 0, self.column < 0
+        parents = np.flatnonzero(inner)
         children = np.concatenate([self.left[inner], self.right[inner]])
-        parents = np.concatenate([inner, inner])
-        same_length = all(
-            len(a) == n_nodes for a in (self.threshold, self.left, self.right, self.size, self.size_error, self.cluster)
-        )
-        if not (
-            n_nodes >= 1
-            and same_length
-            and np.all(self.column < len(self.names))
-            and np.all(children > parents)
-            and np.all(children < n_nodes)
-            and len(set(children.tolist())) == n_nodes - 1 == len(children)
-            and np.all(np.isfinite(self.threshold[inner]))
+        if not np.all(self.column < len(self.names)) or not np.all(np.isfinite(self.threshold[inner])):
+            raise ValueError("a cut has no column or no threshold")
+        if (
+            not np.all(np.isfinite(self.size))
+            or not np.all(np.isfinite(self.size_error))
+            or np.any(self.cluster[leaf] < 0)
         ):
+            raise ValueError("a node has no size or a leaf no cluster")
+        if not np.all(children > np.tile(parents, 2)) or sorted(children.tolist()) != list(range(1, len(self.column))):
             raise ValueError("the nodes do not form a tree")
 
 
@@ -182,9 +183,8 @@ def release_tree(
 
 
 def _number(value: float) -> str:
-    """Return a threshold with four significant digits, and all digits before the point."""
-    digits = max(0, 3 - int(np.floor(np.log10(abs(value))))) if value else 0
-    return f"{value:.{min(digits, 8)}f}".rstrip("0").rstrip(".") if digits else f"{value:.0f}"
+    """Return a threshold with at least four significant digits, without an exponent where people would not expect one."""
+    return f"{value:.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.4g}"
 
 
 def _rounded(size: float) -> str:
