@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from dpmondrian.domain import nearest_names
+from dpmondrian.domain import is_number, nearest_names
 from dpmondrian.exceptions import ParameterError
 
 __all__ = [
@@ -22,7 +22,8 @@ __all__ = [
     "seed_of",
 ]
 
-SMALLEST_EPSILON = 1e-6
+SMALLEST_EPSILON, LARGEST_EPSILON = 1e-6, 1e6
+"""Below there is only noise, above there is none; both ends are far beyond any use."""
 LARGEST_SCORE_SLOPE = 31.0
 """With counts up to 2**40 this keeps every score within 64 bits (``docs/privacy/splits.md``)."""
 
@@ -31,16 +32,12 @@ def _refuse(name: str, rule: str, value: Any, way_out: str) -> ParameterError:
     return ParameterError(f"The '{name}' parameter of DPM must be {rule}. Got {value!r} instead. {way_out}")
 
 
-def _is_real(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool | np.bool_) and math.isfinite(value)
-
-
 def check_epsilon(epsilon: Any) -> float:
-    """Return a finite epsilon of at least `SMALLEST_EPSILON`."""
-    if not _is_real(epsilon) or epsilon < SMALLEST_EPSILON:
+    """Return an epsilon in the range in which plans can be made."""
+    if not is_number(epsilon) or not SMALLEST_EPSILON <= epsilon <= LARGEST_EPSILON:
         raise _refuse(
             "epsilon",
-            f"a finite number of at least {SMALLEST_EPSILON:g}",
+            f"a number from {SMALLEST_EPSILON:g} to {LARGEST_EPSILON:g}",
             epsilon,
             "Common choices lie between 0.1 and 3.",
         )
@@ -49,7 +46,7 @@ def check_epsilon(epsilon: Any) -> float:
 
 def check_delta(delta: Any) -> float:
     """Return a delta in [0, 1)."""
-    if not _is_real(delta) or not 0.0 <= delta < 1.0:
+    if not is_number(delta) or not 0.0 <= delta < 1.0:
         raise _refuse(
             "delta",
             "a number in [0, 1)",
@@ -78,16 +75,16 @@ def check_integer(name: str, value: Any, least: int, most: int | None, way_out: 
 
 def check_score_parameters(t: Any, q: Any, alpha: Any) -> tuple[float, float, float]:
     """Return t, q and alpha with ``0 < 2q <= t <= 1``, ``q < 1/2``, ``alpha > 0``, neither too steep."""
-    if not _is_real(q) or not 0.0 < q < 0.5:
+    if not is_number(q) or not 0.0 < q < 0.5:
         raise _refuse("q", "a number with 0 < q < 0.5", q, "The default is 1/12.")
-    if not _is_real(t) or not 2.0 * q <= t <= 1.0:
+    if not is_number(t) or not 2.0 * q <= t <= 1.0:
         raise _refuse(
             "t",
             f"a number with 2q <= t <= 1, and q = {q:g}",
             t,
             "Raise 't' or lower 'q'; the defaults are 0.3 and 1/12.",
         )
-    if not _is_real(alpha) or alpha <= 0:
+    if not is_number(alpha) or alpha <= 0:
         raise _refuse(
             "alpha",
             "None or a positive finite number",
@@ -112,7 +109,7 @@ def check_shares(shares: Any, default: Mapping[str, float]) -> dict[str, float]:
         raise _refuse(
             "budget_shares", f"a mapping with the keys {sorted(default)}", shares, f"The default is {dict(default)}."
         )
-    if not all(_is_real(share) and share > 0 for share in shares.values()):
+    if not all(is_number(share) and share > 0 for share in shares.values()):
         raise _refuse(
             "budget_shares", "a mapping to positive numbers", dict(shares), f"The default is {dict(default)}."
         )

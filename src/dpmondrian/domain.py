@@ -16,7 +16,7 @@ import numpy as np
 
 from dpmondrian.exceptions import BoundsError
 
-__all__ = ["Bounds", "Column", "Schema", "nearest_names"]
+__all__ = ["Bounds", "Column", "Schema", "is_number", "nearest_names"]
 
 Pair: TypeAlias = Sequence[Any]
 Bounds: TypeAlias = "Pair | Sequence[Pair] | Mapping[str, Pair] | Schema | None"
@@ -45,7 +45,7 @@ class Column:
     whole: bool = False
 
     def __post_init__(self) -> None:
-        if not (_is_number(self.lower) and _is_number(self.upper)):
+        if not (is_number(self.lower) and is_number(self.upper)):
             raise BoundsError(
                 f"The bounds of column {self.name!r} must be two finite numbers (lower, upper). "
                 f"Got ({self.lower!r}, {self.upper!r}). Give bounds that are known without the data, "
@@ -195,8 +195,14 @@ def nearest_names(unknown: Sequence[Any], known: Sequence[str]) -> str:
     return f" Did you mean {', '.join(hints)}?" if hints else ""
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+def is_number(value: Any) -> bool:
+    """Return whether a value is a finite real number (and not a truth value)."""
+    if not isinstance(value, Real) or isinstance(value, bool | np.bool_):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer beyond every float
+        return False
 
 
 def _is_one_pair(bounds: Any) -> bool:

@@ -12,6 +12,7 @@ Whole-number columns get places on their values, and codes that hold the same nu
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -89,13 +90,24 @@ class Grid:
         """Return the values that (real-valued) places stand for; the last axis runs over columns."""
         return self.origin + self.step * (places + np.where(self.on_value, 0.0, 0.5))
 
+    @property
+    def inverse_step(self) -> NDArray[np.float64]:
+        """Places per unit of each column; a whole number where places stand for values."""
+        inverse: NDArray[np.float64] = 1.0 / self.step
+        return np.where(self.on_value, np.rint(inverse), inverse)
+
     def cut_value(self, column: int, cut: int) -> float:
         """Return v such that the rows below the cut are those with value <= v."""
         place = cut * int(self.places_per_code[column])
-        if not self.on_value[column]:
-            return float(self.origin[column] + self.step[column] * place)
-        last_below = (place - 1) * self.step[column]  # in whole values, rounded down to one
-        return float(self.origin[column] + np.floor(last_below + 1e-9))
+        if self.on_value[column]:  # the last whole value below the cut
+            return float(self.origin[column] + np.floor((place - 1) * self.step[column] + 1e-9))
+        origin, inverse = float(self.origin[column]), float(self.inverse_step[column])
+        value = origin + float(self.step[column]) * place
+        # Rounding may put the value itself on the other side: move it down by the smallest step that counts.
+        ulp = math.ulp(max(abs(value), abs(origin)))
+        while math.ceil((value - origin) * inverse) > place:
+            value -= ulp
+        return value
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from dpmondrian.mechanisms import selection
 from dpmondrian.mechanisms.bits import SeededBits
 from dpmondrian.mechanisms.selection import exponential_mechanism, permute_and_flip
 
-FITS, DIFFERS = 1e-6, 1e-12
+FITS, DIFFERS = 1e-6, 1e-9
 ORDERS = (1.0001, 1.5, 2.0, 4.0, 16.0, 64.0)
 quick = settings(derandomize=True, deadline=None, max_examples=150)
 
@@ -25,13 +25,14 @@ SCORES = {
     "ties": ([4, 4, 4, 4], 1.0),
     "far": ([10**15, 10**15 - 4, 10**15 + 3, 10**15 + 1], 3.0),
     "one": ([7], 1.0),
+    "low": ([0, -300, 2, -290], 1.5),
     "hopeless": ([0, -(10**9), 2, 10**6 - 10**9], 1.5),
     "peaked": (PEAKED, 900.0),
 }
 
 
 class FixedWord:
-    """One given word, then zeros."""
+    """One given word, then always the same arbitrary one."""
 
     secure = False
 
@@ -39,8 +40,8 @@ class FixedWord:
         self._word = word
 
     def words(self, size):
-        word, self._word = self._word, 0
-        return np.array([word, *[0] * (size - 1)], dtype=np.uint64)
+        word, self._word = self._word, 0x9E3779B97F4A7C15
+        return np.array([word] * size, dtype=np.uint64)
 
     def child(self, *path):
         return self
@@ -98,14 +99,14 @@ def picks_of(mechanism, scores, scale, n_picks, seed):
 @pytest.mark.parametrize("case", SCORES)
 def test_law_of_the_exponential_mechanism(case):
     scores, scale = SCORES[case]
-    picks = picks_of(exponential_mechanism, scores, scale, 20_000, seed=1)
+    picks = picks_of(exponential_mechanism, scores, scale, 40_000, seed=1)
     assert p_value(picks, np.exp(exponential_log_law(scores, scale))) > FITS
     if case in ("few", "far", "peaked"):
         for wrong in (0.9, 1.1):
             assert p_value(picks, np.exp(exponential_log_law(scores, wrong * scale))) < DIFFERS
 
 
-@pytest.mark.parametrize("case", ["few", "ties", "hopeless"])
+@pytest.mark.parametrize("case", ["few", "ties", "low"])
 def test_settling_in_full_precision_draws_the_same_law(monkeypatch, case):
     scores, scale = SCORES[case]
     monkeypatch.setattr(selection, "_invert", lambda scores, scale, uniform: -1)
@@ -139,7 +140,7 @@ def test_the_first_and_the_last_word_choose_the_first_and_the_last_candidate():
     assert exponential_mechanism(scores, 2.0, FixedWord(2**64 - 1)) == 2
 
 
-@pytest.mark.parametrize("case", ["few", "ties", "one", "hopeless"])
+@pytest.mark.parametrize("case", ["few", "ties", "one", "low"])
 @pytest.mark.parametrize("in_doubt", [False, True])
 def test_law_of_permute_and_flip(monkeypatch, case, in_doubt):
     scores, scale = SCORES[case]

@@ -87,7 +87,7 @@ class MemoryEngine:
         self._n_codes = grid.most_codes
         codes = np.empty((n_columns, n_rows), dtype=np.uint8 if self._n_codes <= 256 else np.uint16)
         places = np.empty((n_columns, n_rows), dtype=np.uint16)
-        inverse_step = np.where(grid.on_value, np.rint(1.0 / grid.step), 1.0 / grid.step)
+        inverse_step = grid.inverse_step
 
         def quantise(first_row: int, start: int) -> int:
             stop: int = compiled.quantise(

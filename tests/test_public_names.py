@@ -1,0 +1,156 @@
+"""The public names, their docstrings, a light import, and the one door."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dpmondrian
+
+SOURCE = Path(dpmondrian.__file__).parent
+MODULES = sorted(
+    module.name for module in pkgutil.walk_packages([str(SOURCE)], "dpmondrian.") if not module.name.endswith("__main__")
+)
+
+
+def test_public_names():
+    assert dpmondrian.__all__ == [
+        "DPM",
+        "BoundsError",
+        "BudgetError",
+        "Column",
+        "DPMondrianError",
+        "DataError",
+        "NotReleasableWarning",
+        "ParameterError",
+        "PrivacyStatement",
+        "Release",
+        "ReleaseFileError",
+        "Schema",
+        "Tree",
+        "__version__",
+    ]
+    assert [name.upper() != name for name in dpmondrian.__all__] == sorted(
+        name.upper() != name for name in dpmondrian.__all__
+    )
+
+
+def test_every_public_name_is_there():
+    assert set(dpmondrian.__all__) <= set(dir(dpmondrian))
+    for name in dpmondrian.__all__:
+        assert getattr(dpmondrian, name) is not None
+    with pytest.raises(AttributeError, match="DPMM"):
+        dpmondrian.DPMM  # noqa: B018
+
+
+def undocumented(thing, path: str) -> list[str]:
+    """Return the public parts of a class or function that have no docstring of their own."""
+    missing = [] if inspect.getdoc(thing) else [path]
+    if inspect.isclass(thing):
+        for name, member in vars(thing).items():
+            public = not name.startswith("_") and (callable(member) or isinstance(member, property | classmethod))
+            if public and not inspect.getdoc(member):
+                missing.append(f"{path}.{name}")
+    return missing
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_module_and_public_name_has_a_docstring(name):
+    module = importlib.import_module(name)
+    assert module.__doc__
+    names = getattr(module, "__all__", [])
+    things = {public: getattr(module, public) for public in names}
+    missing = [
+        path
+        for public, thing in things.items()
+        if callable(thing) and getattr(thing, "__module__", "").startswith("dpmondrian")
+        for path in undocumented(thing, f"{name}.{public}")
+    ]
+    assert missing == []
+
+
+def test_every_parameter_and_attribute_of_the_estimator_is_described():
+    described = inspect.getdoc(dpmondrian.DPM).split("Examples\n")[0]
+    for name in dpmondrian.DPM().get_params():
+        assert f"{name} :" in described or f"{name}," in described or f", {name}" in described
+    for name in ("cluster_centers_", "cluster_sizes_", "n_clusters_", "tree_", "privacy_", "release_", "labels_"):
+        assert f"{name} :" in described
+
+
+IN_FRESH_INTERPRETER = """
+import sys
+
+def no_network(event, args):
+    if event.startswith("socket.") or event.startswith("urllib."):
+        raise RuntimeError("network: " + event)
+
+sys.addaudithook(no_network)
+import dpmondrian
+dpmondrian.__version__, dir(dpmondrian)
+heavy = ["sklearn", "numba", "opendp", "pandas", "polars", "pyarrow", "matplotlib", "scipy", "dp_accounting"]
+loaded = [name for name in heavy if name in sys.modules]
+if "--fit" in sys.argv:
+    dpmondrian.DPM(bounds=(0, 1)).fit([[0.5], [0.25]]).privacy_.to_json()
+    loaded = [name for name in ("pandas", "polars", "pyarrow", "matplotlib", "dp_accounting") if name in sys.modules]
+print(loaded)
+"""
+
+
+def in_fresh_interpreter(*arguments: str) -> str:
+    command = [sys.executable, "-c", IN_FRESH_INTERPRETER, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.stderr == ""
+    return done.stdout.strip()
+
+
+def test_import_is_light_and_takes_no_network():
+    assert in_fresh_interpreter() == "[]"
+
+
+def test_a_fit_takes_no_network():
+    in_fresh_interpreter("--fit")
+
+
+def imports(path: Path) -> set[str]:
+    """Return the modules that a file imports anywhere, with the names taken from packages."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def files_importing(package: str) -> set[str]:
+    return {
+        path.relative_to(SOURCE).as_posix()
+        for path in SOURCE.rglob("*.py")
+        if any(name == package or name.startswith(f"{package}.") for name in imports(path))
+    }
+
+
+def test_only_the_door_draws_noise():
+    outside = {path for path in files_importing("dpmondrian.mechanisms") if not path.startswith("mechanisms/")}
+    assert outside == {"release.py"}
+    assert {path for path in files_importing("opendp") if not path.startswith("mechanisms/")} == set()
+    random = {path for path in SOURCE.rglob("*.py") if imports(path) & {"random", "secrets", "numpy.random"}}
+    assert random == set()
+
+
+def test_imports_point_one_way():
+    def inside(package: str) -> set[str]:
+        return {path.split("/")[0] for path in files_importing(f"dpmondrian.{package}")} - {"__init__.py"}
+
+    assert "estimator.py" not in inside("estimator")
+    for low in ("kernels", "grid", "domain", "exceptions", "accounting", "mechanisms"):
+        for high in ("estimator", "algorithm", "artifact", "tree", "centres", "engines", "release"):
+            assert low not in inside(high), f"{low} imports {high}"
+            assert f"{low}.py" not in inside(high), f"{low} imports {high}"
