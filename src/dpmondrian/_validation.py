@@ -37,7 +37,7 @@ def check_epsilon(epsilon: Any) -> float:
     if not is_number(epsilon) or not SMALLEST_EPSILON <= epsilon <= LARGEST_EPSILON:
         raise _refuse(
             "epsilon",
-            f"a number from {SMALLEST_EPSILON:g} to {LARGEST_EPSILON:g}",
+            f"a finite number from {SMALLEST_EPSILON:g} to {LARGEST_EPSILON:g}",
             epsilon,
             "Common choices lie between 0.1 and 3.",
         )

@@ -99,7 +99,10 @@ class Release:
     @classmethod
     def load(cls, path: str | Path) -> Release:
         """Return the release saved in a JSON file."""
-        return cls.from_json(Path(path).read_text(encoding="utf-8"))
+        try:
+            return cls.from_json(Path(path).read_text(encoding="utf-8"))
+        except UnicodeDecodeError:
+            raise ReleaseFileError("This is not a saved release: not UTF-8 text.") from None
 
     @classmethod
     def _from_dict(cls, values: Mapping[str, Any]) -> Release:

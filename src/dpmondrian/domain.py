@@ -145,6 +145,7 @@ class Schema:
 
     @classmethod
     def _from_mapping(cls, bounds: Mapping[str, Pair], names: Sequence[str], whole: Sequence[bool]) -> Schema:
+        bounds = {str(name): pair for name, pair in bounds.items()}
         _check_same_names(list(bounds), names)
         return cls(tuple(_column(n, bounds[n], w) for n, w in zip(names, whole, strict=True)))
 

@@ -76,14 +76,27 @@ class Table:
 
 def read_table(X: Any) -> Table:
     """Return a view of a two-dimensional array or data frame, checked for shape and types only."""
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    X, named = _with_text_names(X)
+    try:
+        frame = nw.from_native(X, eager_only=True, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        repeated = sorted({name for name in X.columns if list(X.columns).count(name) > 1})
+        raise DataError(f"Column names must be different. Got {repeated!r} more than once; rename them.") from None
     if isinstance(frame, nw.DataFrame):
-        return _read_frame(frame)
+        return _read_frame(frame, named)
     return _read_array(X)
 
 
-def _read_frame(frame: nw.DataFrame[Any]) -> Table:
-    names: list[Any] = frame.columns
+def _with_text_names(X: Any) -> tuple[Any, bool]:
+    """Return a pandas table with its column names as text, and whether they were text before."""
+    names = list(getattr(X, "columns", ()))
+    if all(isinstance(name, str) for name in names) or not hasattr(X, "set_axis"):
+        return X, True
+    return X.set_axis([str(name) for name in names], axis=1), False
+
+
+def _read_frame(frame: nw.DataFrame[Any], named: bool) -> Table:
+    names = frame.columns
     if not names:
         raise DataError("The table has no columns. Give at least one numeric column.")
     types = frame.schema
@@ -91,18 +104,21 @@ def _read_frame(frame: nw.DataFrame[Any]) -> Table:
         dtype = types[name]
         if not (dtype.is_numeric() or dtype == nw.Boolean):
             raise DataError(
-                f"Column {name!r} has type {dtype}, but DPM clusters numbers. Leave it out, or encode it: one 0/1 column "
+                # Only the type's name: an enumeration would print its categories, which may come from the rows.
+                f"Column {name!r} has type {type(dtype).__name__}, but DPM clusters numbers. Leave it out, or encode it: one 0/1 column "
                 "per category, with the categories fixed beforehand and not read from the data."
             )
     whole = tuple(types[name].is_integer() or types[name] == nw.Boolean for name in names)
-    named = all(isinstance(name, str) for name in names)
-    return Table(tuple(str(name) for name in names), named, whole, len(frame), frame)
+    return Table(tuple(names), named, whole, len(frame), frame)
 
 
 def _read_array(X: Any) -> Table:
     if hasattr(X, "toarray") or type(X).__module__.startswith("scipy.sparse"):
         raise TypeError("Sparse data is not supported. Pass a dense array: X.toarray().")
-    array = np.asarray(X)
+    try:
+        array = np.asarray(X)
+    except ValueError:
+        raise DataError("The rows differ in length. Give a table with the same columns in every row.") from None
     if array.ndim != 2:
         raise DataError(
             f"Expected 2D array, got {array.ndim}D array instead. Reshape your data using X.reshape(-1, 1) for one "
@@ -114,7 +130,8 @@ def _read_array(X: Any) -> Table:
         array = _numbers(array)
     if array.dtype.kind not in "biuf":
         raise DataError(
-            f"The array has type {array.dtype}, but DPM clusters numbers. Encode text as one 0/1 column per category, "
+            # Only the kind of type: the type of texts would tell the length of the longest one.
+            f"The array has type {array.dtype.type.__name__}, but DPM clusters numbers. Encode text as one 0/1 column per category, "
             "with the categories fixed beforehand and not read from the data."
         )
     if array.shape[1] == 0:

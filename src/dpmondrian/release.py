@@ -56,7 +56,10 @@ class Door:
 
     def check_noise_fits(self, largest_sensitivity: float) -> None:
         """Refuse, before anything is drawn, a run whose noise 64-bit integers could not hold."""
-        multiplier = max(draw.multiplier for draw in self.plan.draws) * self.rows_per_person
+        added = [
+            draw.multiplier for draw in self.plan.draws if draw.mechanism in ("discrete Gaussian", "discrete Laplace")
+        ]
+        multiplier = max(added) * self.rows_per_person
         if multiplier * largest_sensitivity > _LARGEST_SCALE:
             raise BudgetError(
                 "The noise of this run would be too large to represent; nothing was drawn. Raise 'epsilon', or lower "
@@ -110,7 +113,7 @@ class Door:
         sensitivities = [width * self.rows_per_person for width in score_ranges]
         scales = [draw.multiplier * sensitivity for sensitivity in sensitivities]
         inverse = max(sensitivity / scale for sensitivity, scale in zip(sensitivities, scales, strict=True))
-        self._write(draw, unit, max(sensitivities), max(scales), max(scales), inverse, len(exact_scores))
+        self._write(draw, unit, max(sensitivities), max(scales), 0.0, inverse, len(exact_scores))
         return [
             self._sampler.select(draw.mechanism, scores, scale, name, -1 if level is None else level, group)
             for group, (scores, scale) in enumerate(zip(exact_scores, scales, strict=True))
@@ -182,7 +185,7 @@ class Door:
     ) -> None:
         """Write the ledger before a draw; refuse noise that 64-bit integers could not hold.
 
-        `largest` is the largest noise scale of the draw, `inverse` its largest sensitivity per scale.
+        `largest` is the largest scale of added noise (0 for a selection), `inverse` its largest sensitivity per scale.
         """
         if largest > _LARGEST_SCALE:
             raise BudgetError(f"The noise of {draw.name!r} would be too large to represent; it was not drawn.")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, fields
+from typing import Any, TypeVar
 
 from dpmondrian._version import __version__
 from dpmondrian.accounting.ledger import Entry
@@ -68,10 +69,15 @@ class PrivacyStatement:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> PrivacyStatement:
-        """Return the statement that `to_dict` described."""
-        entries = tuple(Entry(**entry) for entry in values["entries"])
-        sequences = {name: tuple(values[name]) for name in ("bounds", "not_protected")}
-        return cls(**{**values, "entries": entries, **sequences})
+        """Return the statement that `to_dict` described; raise ValueError or TypeError if it is not one."""
+        entries = tuple(_typed(Entry, entry) for entry in values["entries"])
+        bounds = tuple({**column} for column in values["bounds"])
+        statement = _typed(
+            cls, {**values, "entries": entries, "bounds": bounds, "not_protected": tuple(values["not_protected"])}
+        )
+        if not (statement.epsilon > 0 and 0 <= statement.delta < 1 and statement.rows_per_person >= 1):
+            raise ValueError("epsilon, delta or rows_per_person of the privacy statement is out of range")
+        return statement
 
     def __str__(self) -> str:
         lines = [*self._words(), "", "What was drawn:", *self._table(), "", "Not protected:"]
@@ -114,6 +120,31 @@ class PrivacyStatement:
         ]
         widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
         return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    "float": (float, int),
+    "float | None": (float, int, type(None)),
+    "int": (int,),
+    "int | None": (int, type(None)),
+    "bool": (bool,),
+    "str": (str,),
+}
+
+_Record = TypeVar("_Record", Entry, PrivacyStatement)
+
+
+def _typed(record: type[_Record], values: Mapping[str, Any]) -> _Record:
+    """Return a record whose fields have the types it declares, all present and finite."""
+    for item in fields(record):
+        kinds = _KINDS.get(str(item.type))
+        value = values[item.name]
+        if kinds is None:  # a tuple, checked by whoever made it
+            continue
+        wrong_truth = isinstance(value, bool) and bool not in kinds
+        if not isinstance(value, kinds) or wrong_truth or (isinstance(value, float) and not math.isfinite(value)):
+            raise TypeError(f"the field {item.name!r} of the privacy statement has the wrong type")
+    return record(**values)
 
 
 def make_statement(

@@ -131,7 +131,7 @@ def _shrink(shift: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[
     Post-processing. It keeps small groups, whose shift is mostly noise, near the centre known so far.
     """
     n_columns = shift.shape[1]
-    noise = (errors**2).sum(axis=1) * max(n_columns - 2, 0) / n_columns
+    noise = (errors**2).sum(axis=1) * max(n_columns - 2, 1) / n_columns
     energy = np.maximum((shift**2).sum(axis=1), np.finfo(np.float64).tiny)
     factor: NDArray[np.float64] = np.maximum(0.0, 1.0 - noise / energy)
     return factor[:, None]

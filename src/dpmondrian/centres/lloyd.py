@@ -21,6 +21,10 @@ from dpmondrian.release import Door
 __all__ = ["Cells", "doubled_means", "lloyd_steps", "merged_means"]
 
 
+_SMALLEST_CELL = 2.0
+"""Cells are taken to hold at least this many standard deviations of their count's noise."""
+
+
 @dataclass(frozen=True)
 class Cells:
     """Clusters: centres, and released sizes with their standard errors.
@@ -77,7 +81,9 @@ def lloyd_steps(engine: Engine, door: Door, grid: Grid, finder: MeanFinder, mean
         exact_counts = engine.regroup(np.rint(means.places).astype(np.int64))
         noisy_counts = door.counts(step, exact_counts, "cell count").astype(np.float64)
         sizes = noisy_counts + (noisy_total - noisy_counts.sum()) / n_clusters
-        groups = Groups(list(range(n_clusters)), low, high, np.maximum(sizes, 1.0)[:, None])
+        # A cell that may be empty is divided by what its count might be, so that noise does not throw its centre away.
+        divisors = np.maximum(sizes, _SMALLEST_CELL * door.count_scale(step, "cell count"))
+        groups = Groups(list(range(n_clusters)), low, high, np.maximum(divisors, 1.0)[:, None])
         radius = finder.radius(step, groups, means) if radius is None else radius
         means = finder.clipped(step, groups, means, radius)
     return Cells(means, sizes, np.full(n_clusters, door.count_scale(step, "cell count")), regrouped=True)

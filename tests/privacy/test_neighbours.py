@@ -1,0 +1,450 @@
+"""The whole algorithm on neighbouring tables: what reaches the door moves no more than is paid for.
+
+A run on one table is recorded. The run on its neighbour is given the *same released values*, whatever its own noise
+would have been. Then everything public (which questions are asked, of what shape, at which scales) must be the same
+in both runs, and what is exact may differ by the declared sensitivity and no more. This holds for every sequence of
+released values, so it is tried with several, and the same check must catch engines and doors that are broken on purpose.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpmondrian import DPM, Column, Schema
+from dpmondrian.accounting.zcdp import gaussian_rho
+from dpmondrian.algorithm import cluster, make_plan
+from dpmondrian.engines.memory import MemoryEngine
+from dpmondrian.frames import read_table
+from dpmondrian.kernels import compiled, reference
+from dpmondrian.release import Door
+
+SCHEMA = Schema((Column("x", 0.0, 100.0), Column("y", -1.0, 1.0), Column("z", 0, 10, whole=True)))
+CONFIGS = {
+    "default": {},
+    "k": {"n_clusters": 3},
+    "more k than leaves": {"n_clusters": 9, "max_depth": 2},
+    "no cuts": {"max_depth": 0},
+    "pure": {"delta": 0.0},
+    "pure k": {"delta": 0.0, "n_clusters": 3},
+    "paper": {"variant": "paper", "epsilon": 40.0},
+}
+every_config = pytest.mark.parametrize("config", CONFIGS)
+
+
+class SpySampler:
+    """Draws like the door's own sampler and notes what it was asked for."""
+
+    def __init__(self, sampler):
+        self._sampler = sampler
+        self.calls = []
+
+    def noise(self, mechanism, scales, *purpose):
+        self.calls.append((mechanism, np.ravel(scales).tolist(), purpose))
+        return self._sampler.noise(mechanism, scales, *purpose)
+
+    def select(self, mechanism, scores, scale, *purpose):
+        self.calls.append((mechanism, [scale], purpose))
+        return self._sampler.select(mechanism, scores, scale, *purpose)
+
+
+@dataclass
+class Query:
+    """One passage through the door: public facts, exact values per group, what they may change by, what came out."""
+
+    kind: str
+    name: str
+    level: int | None
+    public: list
+    exact: list
+    sensitivity: list
+    released: object
+
+
+class RecordingDoor(Door):
+    """A door that notes every passage and, given a script, hands over the values of an earlier run."""
+
+    def __init__(self, plan, rows_per_person, seed, script=None):
+        super().__init__(plan, rows_per_person, seed)
+        self._sampler = SpySampler(self._sampler)
+        self._script = None if script is None else list(script)
+        self.queries = []
+
+    def _note(self, kind, name, level, public, exact, sensitivity, released):
+        public = [*public, [np.shape(group) for group in exact], self._sampler.calls]
+        self._sampler.calls = []
+        if self._script is not None:
+            assert self._script, "the neighbour's run asks more questions"
+            released = self._script.pop(0).released
+        exact = [np.array(group) for group in exact]
+        self.queries.append(Query(kind, name, level, public, exact, np.asarray(sensitivity).tolist(), released))
+        return released
+
+    def counts(self, level, exact_counts, name="count"):
+        released = super().counts(level, exact_counts, name)
+        return self._note("counts", name, level, [], list(exact_counts), 1, released)
+
+    def select(self, name, level, exact_scores, score_ranges, unit="score steps"):
+        released = super().select(name, level, exact_scores, score_ranges, unit)
+        return self._note("select", name, level, [unit], exact_scores, score_ranges, released)
+
+    def box_sums(self, name, exact_sums, half_widths):
+        noisy, scales = super().box_sums(name, exact_sums, half_widths)
+        return self._note("box", name, None, [scales.tolist()], exact_sums, half_widths, (noisy, scales))
+
+    def ball_sums(self, name, step, exact_sums, radius):
+        noisy, scales = super().ball_sums(name, step, exact_sums, radius)
+        return self._note("ball", name, step, [scales.tolist()], exact_sums, radius, (noisy, scales))
+
+
+def run(rows, parameters, seed=0, script=None, engine=MemoryEngine, door=RecordingDoor):
+    """Run the algorithm on rows; return its door and its result."""
+    parameters = {"epsilon": 8.0, "delta": 1e-6, "max_depth": 3, "windows": 16, **parameters}
+    on_missing = parameters.pop("on_missing", "error")
+    run_settings = DPM(bounds=SCHEMA, **parameters)._settings()
+    recording = door(make_plan(run_settings), run_settings.rows_per_person, seed, script)
+    with engine(read_table(rows), SCHEMA, on_missing) as rows_engine:
+        result = cluster(rows_engine, recording, SCHEMA, run_settings)
+    return recording, result
+
+
+def length(vector, mechanism):
+    return np.abs(vector).sum() if mechanism == "discrete Laplace" else np.sqrt((vector**2).sum())
+
+
+def assert_within_sensitivity(query, changes, mechanism, most_rows):
+    """Each group changes by at most what was declared for the person's rows; at most so many groups change."""
+    assert sum(bool(change.any()) for change in changes) <= most_rows
+    if query.kind == "counts":
+        assert np.abs(changes).sum() <= most_rows
+        return
+    for change, sensitivity in zip(changes, query.sensitivity, strict=True):
+        if query.kind == "select":
+            assert np.ptp(change) <= most_rows * sensitivity
+        elif query.kind == "box":
+            assert np.all(np.abs(change) <= most_rows * np.array(sensitivity))
+        else:
+            assert length(change, mechanism) <= most_rows * sensitivity * (1 + 1e-12)
+
+
+def ratios_of(query, changes):
+    """Return the mechanism, and every change per noise scale that was really used."""
+    mechanisms = {mechanism for mechanism, _, _ in query.public[-1]}
+    assert len(mechanisms) == 1
+    scales = np.concatenate([scales for _, scales, _ in query.public[-1]])
+    change = [np.ptp(group) for group in changes] if query.kind == "select" else np.concatenate(changes, axis=None)
+    return mechanisms.pop(), np.abs(change) / scales
+
+
+def assert_within_price(plan, query, changes):
+    """The privacy loss between the two tables is within the planned cost. Return the part of it that is used."""
+    mechanism, ratios = ratios_of(query, changes)
+    draw = plan.find(query.name, query.level)
+    assert mechanism == draw.mechanism
+    if mechanism == "discrete Gaussian":
+        used = (ratios**2).sum() / 2 / gaussian_rho(draw.multiplier)
+    elif plan.currency == "rho":
+        used = (ratios**2).sum() / 8 / draw.cost
+    else:
+        used = ratios.sum() / draw.cost
+    assert used <= 1 + 1e-9
+    return used
+
+
+def assert_neighbours(one, other):
+    """Compare two recorded runs; return for each kind of question the largest part of its price that was used."""
+    assert len(one.queries) == len(other.queries), "the runs ask different numbers of questions"
+    used = {}
+    for before, after in zip(one.queries, other.queries, strict=True):
+        for field in ("kind", "name", "level", "public", "sensitivity"):
+            assert getattr(before, field) == getattr(after, field), f"{field} depends on exact rows"
+        changes = [b - a for a, b in zip(before.exact, after.exact, strict=True)]
+        mechanism = one.plan.find(before.name, before.level).mechanism
+        assert_within_sensitivity(before, changes, mechanism, one.rows_per_person)
+        used[before.name] = max(used.get(before.name, 0.0), assert_within_price(one.plan, before, changes))
+    assert one.close() == other.close(), "the ledger depends on exact rows"
+    return used
+
+
+def compare(rows, neighbour, parameters, seed=0, **broken):
+    """Record a run on rows, replay what it released on the neighbour, and compare."""
+    one, result = run(rows, parameters, seed, **broken)
+    other, again = run(neighbour, parameters, seed + 1, script=one.queries, **broken)
+    used = assert_neighbours(one, other)
+    assert result.centres.tobytes() == again.centres.tobytes(), "the release depends on more than released values"
+    assert result.sizes.tobytes() == again.sizes.tobytes()
+    assert str(result.tree) == str(again.tree)
+    return used
+
+
+def base_rows(n_rows=300, seed=0):
+    """Return three clusters, some rows on the bounds, beyond them, and repeated."""
+    generator = np.random.default_rng(seed)
+    middles = np.array([[20.0, -0.6, 2.0], [50.0, 0.6, 5.0], [85.0, 0.1, 9.0]])
+    rows = middles[generator.integers(0, 3, n_rows)] + generator.normal(size=(n_rows, 3)) * [3.0, 0.1, 0.7]
+    rows[::40] = [100.0, 1.0, 10.0]
+    rows[1::40] = [-1e6, 5.0, 0.49]
+    return rows
+
+
+def adversarial_rows(rows):
+    """Return rows that try to move an exact value by more than one row may."""
+    _, result = run(rows, CONFIGS["default"])
+    middle = np.array([50.0, 0.0, 5.0])
+    found = {
+        "lower corner": [0.0, -1.0, 0.0],
+        "upper corner": [100.0, 1.0, 10.0],
+        "far below": [-1e300, -1e300, -1e300],
+        "far above": [1e300, 1e300, 1e300],
+        "mixed corners": [1e9, -1e9, 4.5],
+        "duplicate": rows[0],
+        "nearly a bound": [np.nextafter(100.0, 0.0), np.nextafter(-1.0, 0.0), 0.5],
+    }
+    for node in np.flatnonzero(result.tree.column >= 0)[:3]:
+        column, threshold = result.tree.column[node], result.tree.threshold[node]
+        for side, value in (("on", threshold), ("beside", np.nextafter(threshold, np.inf))):
+            found[f"{side} cut {node}"] = np.where(np.arange(3) == column, value, middle)
+    return found
+
+
+@every_config
+def test_one_row_more_or_less(config):
+    rows = base_rows()
+    used = {}
+    for number, row in enumerate(adversarial_rows(rows).values()):
+        place = [0, 150, 300][number % 3]  # the order of rows must not matter either
+        neighbour = np.insert(rows, place, row, axis=0)
+        pair = (rows, neighbour) if number % 2 else (neighbour, rows)
+        for query, part in compare(*pair, CONFIGS[config], seed=number).items():
+            used[query] = max(used.get(query, 0.0), part)
+    # The worst rows use up what is paid for, up to what the paper overpays: a smaller price would be noticed.
+    overpaid = {"interval size": 0.2, "split": 0.6} if config == "paper" else {}
+    assert {query for query, part in used.items() if part < overpaid.get(query, 0.95)} == set()
+
+
+def test_runs_do_what_these_tests_are_about():
+    """The recorded runs cut, choose radii, regroup and clip; otherwise the comparison would be idle."""
+    asked = {
+        config: {(query.name, query.level) for query in run(base_rows(), parameters)[0].queries}
+        for config, parameters in CONFIGS.items()
+    }
+    assert {("split", 1), ("count", 2), ("coarse sums", None), ("radius", 2), ("clipped sums", 2)} <= asked["default"]
+    assert {("split", 1), ("cell count", 2), ("clipped sums", 3)} <= asked["k"] & asked["pure k"]
+    assert {("interval size", None), ("split", 1), ("sums", None)} <= asked["paper"]
+    assert ("split", 0) not in asked["no cuts"]
+
+
+@every_config
+@pytest.mark.parametrize("n_rows", [0, 1, 2])
+def test_tiny_tables(config, n_rows):
+    rows = base_rows()[:n_rows]
+    for row in ([0.0, -1.0, 0.0], [100.0, 1.0, 10.0], [50.0, 0.0, 5.0]):
+        for seed in range(3):
+            compare(rows, np.vstack([rows, row]), CONFIGS[config], seed)
+
+
+@pytest.mark.parametrize("config", ["default", "k", "pure", "paper"])
+@pytest.mark.parametrize("on_missing", ["drop", "middle"])
+@pytest.mark.parametrize("bad", [[np.nan] * 3, [np.inf, 0.0, -np.inf], [50.0, np.nan, 5.0]])
+def test_rows_with_missing_values(config, on_missing, bad):
+    rows = base_rows(120)
+    rows[::7, 1] = np.nan
+    parameters = {**CONFIGS[config], "on_missing": on_missing}
+    used = compare(rows, np.insert(rows, 60, bad, axis=0), parameters)
+    assert used["count"] == (0.0 if on_missing == "drop" else pytest.approx(1.0))
+
+
+@every_config
+def test_several_rows_of_one_person(config):
+    rows = base_rows()
+    corners, spread = [[0.0, -1.0, 0.0]] * 3, base_rows(3, seed=9)
+    mixed = [[100.0, 1.0, 10.0], [0.0, 1.0, 0.0], [1e9, -1e9, 5.0]]
+    used = {}
+    for seed, person in enumerate((corners, spread, mixed, corners[:1])):
+        parameters = {**CONFIGS[config], "rows_per_person": 3}
+        for query, part in compare(rows, np.insert(rows, 10, person, axis=0), parameters, seed).items():
+            used[query] = max(used.get(query, 0.0), part)
+    assert used["count"] == pytest.approx(1.0)
+
+
+def test_more_rows_than_declared_are_not_covered():
+    """The check notices a person who has more rows than was said."""
+    rows = base_rows()
+    with pytest.raises(AssertionError):
+        compare(rows, np.vstack([rows, rows[:1], rows[:1]]), {})
+
+
+row_values = st.tuples(
+    st.sampled_from([-1e9, 0.0, 50.0, 100.0, 1e9]) | st.floats(-10, 110),
+    st.sampled_from([-1.0, 0.0, 1.0]) | st.floats(-1.5, 1.5),
+    st.integers(-1, 11).map(float) | st.floats(-1, 11),
+)
+
+
+@settings(derandomize=True, deadline=None, max_examples=250)
+@given(
+    st.lists(row_values, max_size=25),
+    row_values,
+    st.sampled_from(["default", "more k than leaves", "pure", "paper"]),
+    st.integers(0, 1000),
+)
+def test_search_for_a_pair_that_breaks_the_promise(rows, row, config, seed):
+    rows = np.array(rows, dtype=np.float64).reshape(-1, 3)
+    parameters = {**CONFIGS[config], "epsilon": 100.0, "min_cluster_size": 2}  # so that small tables are cut
+    compare(rows, np.insert(rows, len(rows) // 2, row, axis=0), parameters, seed)
+
+
+@settings(derandomize=True, deadline=None, max_examples=60)
+@given(
+    st.lists(st.tuples(*[st.integers(0, 65535)] * 3), min_size=1, max_size=8),
+    st.tuples(*[st.integers(0, 65535)] * 3),
+    st.integers(1, 120_000),
+    st.sampled_from([1, 2]),
+)
+def test_one_row_moves_a_clipped_sum_by_no_more_than_the_radius(rows, centre, radius, norm):
+    """For both kernels and both norms, in integers."""
+    for kernels in (compiled, reference):
+        sums = [np.zeros(3, dtype=np.int64)]
+        for n_rows in range(1, len(rows) + 1):
+            places = np.array(rows[:n_rows], dtype=np.uint16).T.copy()
+            starts = np.array([0, n_rows])
+            [total] = kernels.clipped_sums(places, starts, np.array([centre]), np.array([radius]), norm)
+            sums.append(total)
+        for change in np.diff(sums, axis=0).tolist():
+            squared_or_absolute = sum(c * c if norm == 2 else abs(c) for c in change)
+            assert squared_or_absolute <= (radius * radius if norm == 2 else radius)
+
+
+class CountsTwice(MemoryEngine):
+    def encode(self, grid):
+        return 2 * super().encode(grid)
+
+
+class HeavyHistograms(MemoryEngine):
+    def histograms(self, nodes):
+        return 2 * super().histograms(nodes)
+
+
+class LearnsBounds(MemoryEngine):
+    """Scales the rows to their own range, as one is used to do with data that is not private."""
+
+    def __init__(self, table, schema, on_missing):
+        rows = np.concatenate([np.empty((0, table.n_columns)), *table.blocks()])
+        low, high = rows.min(axis=0), rows.max(axis=0)
+        scaled = schema.lower + (rows - low) / (high - low) * (schema.upper - schema.lower)
+        super().__init__(read_table(scaled), schema, on_missing)
+
+
+class RoutesByPosition(MemoryEngine):
+    """Sends rows left or right by their place in the table instead of by their code."""
+
+    def route(self, splits):
+        super().route(splits)
+        inner = np.flatnonzero(splits.column >= 0)
+        for left, right in zip(splits.left[inner], splits.right[inner], strict=True):
+            moved = np.flatnonzero((self._node == left) | (self._node == right))
+            self._node[moved] = np.where(np.arange(moved.size) % 2 == 0, left, right)
+
+
+class SumsFromTheCorner(MemoryEngine):
+    def box_sums(self, nodes, middle):
+        return super().box_sums(nodes, np.zeros_like(middle))
+
+
+class DoesNotClip(MemoryEngine):
+    def clipped_sums(self, nodes, centre, radius, norm):
+        return super().box_sums(nodes, centre)
+
+
+class ClipsToALongerRadius(MemoryEngine):
+    def clipped_sums(self, nodes, centre, radius, norm):
+        return super().clipped_sums(nodes, centre, radius + radius // 10 + 1, norm)
+
+
+class ClipsTheOtherNorm(MemoryEngine):
+    """Clips to the L2 ball where the noise is calibrated to L1."""
+
+    def clipped_sums(self, nodes, centre, radius, norm):
+        return super().clipped_sums(nodes, centre, radius, 2)
+
+
+class HeavyRadiusCounts(MemoryEngine):
+    def radius_counts(self, nodes, centre, thresholds, norm):
+        return 2 * super().radius_counts(nodes, centre, thresholds, norm)
+
+
+class RegroupsByPosition(MemoryEngine):
+    """Deals the rows out to the centres in turn: a balanced assignment, which looks at other rows."""
+
+    def regroup(self, centres):
+        super().regroup(centres)
+        self._node[:] = np.arange(self._node.size) % len(centres)
+        return np.bincount(self._node, minlength=len(centres))
+
+
+BROKEN_ENGINES = [
+    (CountsTwice, "default"),
+    (HeavyHistograms, "default"),
+    (LearnsBounds, "default"),
+    (RoutesByPosition, "default"),
+    (SumsFromTheCorner, "default"),
+    (SumsFromTheCorner, "paper"),
+    (DoesNotClip, "default"),
+    (DoesNotClip, "pure"),
+    (ClipsToALongerRadius, "default"),
+    (ClipsTheOtherNorm, "pure"),
+    (HeavyRadiusCounts, "default"),
+    (RegroupsByPosition, "k"),
+]
+
+
+@pytest.mark.parametrize(("engine", "config"), BROKEN_ENGINES)
+def test_a_broken_engine_is_caught(engine, config):
+    rows = base_rows()
+    corner = np.insert(rows, 0, [100.0, 1.0, 10.0], axis=0)
+    far = np.insert(rows, 0, [1e9, -1e9, 1e9], axis=0)
+    for healthy in (corner, far):
+        compare(rows, healthy, CONFIGS[config])
+    with pytest.raises(AssertionError):
+        for caught_by_one in (corner, far):
+            compare(rows, caught_by_one, CONFIGS[config], engine=engine)
+
+
+class SkipsEmptyGroups(RecordingDoor):
+    """Draws no noise where a group is empty: "there is nobody to protect"."""
+
+    def counts(self, level, exact_counts, name="count"):
+        if not np.any(exact_counts):
+            return self._note("counts", name, level, [], list(exact_counts), 1, np.asarray(exact_counts))
+        return super().counts(level, exact_counts, name)
+
+
+class HalvesTheNoise(RecordingDoor):
+    """Draws sums with half of the noise that is written in the ledger."""
+
+    def _sums(self, name, step, exact_sums, scales, inverse, unit):
+        super()._sums(name, step, exact_sums, scales, inverse, unit)
+        self._sampler.calls.pop()
+        draw = self.plan.find(name, step)
+        return exact_sums + self._sampler.noise(draw.mechanism, scales / 2, name).reshape(exact_sums.shape)
+
+
+class ScalesBySize(RecordingDoor):
+    """Draws less noise for large groups, by their exact size."""
+
+    def counts(self, level, exact_counts, name="count"):
+        super(RecordingDoor, self).counts(level, exact_counts, name)
+        [(mechanism, scales, purpose)] = self._sampler.calls
+        self._sampler.calls = []
+        noise = self._sampler.noise(mechanism, np.array(scales) / (1 + np.asarray(exact_counts)), *purpose)
+        return self._note("counts", name, level, [], list(exact_counts), 1, np.asarray(exact_counts) + noise)
+
+
+@pytest.mark.parametrize("door", [SkipsEmptyGroups, HalvesTheNoise, ScalesBySize])
+def test_a_broken_door_is_caught(door):
+    empty, one_row = np.empty((0, 3)), np.array([[100.0, 1.0, 10.0]])
+    compare(empty, one_row, CONFIGS["no cuts"])
+    with pytest.raises(AssertionError):
+        compare(empty, one_row, CONFIGS["no cuts"], door=door)
