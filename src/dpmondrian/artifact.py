@@ -20,6 +20,7 @@ __all__ = ["FORMAT_VERSION", "Release"]
 
 FORMAT = "dpmondrian release"
 FORMAT_VERSION = 1
+_LARGEST = 1e100
 
 
 @dataclass(frozen=True)
@@ -112,8 +113,8 @@ class Release:
 
         def read(field: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
             array = np.array([cluster[field] for cluster in clusters], dtype=np.float64)
-            if array.shape != shape or not np.all(np.isfinite(array)):
-                raise ValueError(f"the field {field!r} of the clusters has the wrong shape or is not finite")
+            if array.shape != shape or not np.all(np.abs(array) <= _LARGEST):
+                raise ValueError(f"the field {field!r} of the clusters has the wrong shape or is too large")
             return array
 
         if not clusters:
@@ -121,13 +122,16 @@ class Release:
         tree = Tree.from_dict(schema.names, values["tree"])
         if tree.cluster.max() >= len(clusters):
             raise ValueError("the tree names a cluster that is not there")
+        privacy = PrivacyStatement.from_dict(values["privacy"])
+        if list(privacy.bounds) != schema.to_dict() or not isinstance(values["named"], bool):
+            raise ValueError("the bounds of the privacy statement are not those of the columns")
         return cls(
             schema=schema,
-            named=bool(values["named"]),
+            named=values["named"],
             centres=read("centre", shape),
             centre_errors=read("centre_error", shape),
             sizes=read("size", shape[:1]),
             size_errors=read("size_error", shape[:1]),
             tree=tree,
-            privacy=PrivacyStatement.from_dict(values["privacy"]),
+            privacy=privacy,
         )

@@ -22,6 +22,9 @@ Pair: TypeAlias = Sequence[Any]
 Bounds: TypeAlias = "Pair | Sequence[Pair] | Mapping[str, Pair] | Schema | None"
 """One pair for all columns, a list with one pair per column, a mapping by column name, or a `Schema`."""
 
+LARGEST_BOUND = 1e100
+"""Bounds beyond this would overflow when distances are squared."""
+
 _WHOLE_WORDS = {"int": True, "whole": True, "integer": True, "float": False, "real": False}
 _EXAMPLE = "bounds={'age': (0, 120), 'children': (0, 12, 'int')}"
 
@@ -53,7 +56,16 @@ class Column:
             )
         object.__setattr__(self, "lower", float(self.lower))
         object.__setattr__(self, "upper", float(self.upper))
-        if not self.lower < self.upper or not math.isfinite(self.upper - self.lower):
+        if max(abs(self.lower), abs(self.upper)) > LARGEST_BOUND:
+            raise BoundsError(
+                f"The bounds of column {self.name!r} must lie within +-{LARGEST_BOUND:g}. Got ({self.lower:g}, {self.upper:g}). "
+                "Choose a larger unit."
+            )
+        if not isinstance(self.name, str) or not isinstance(self.whole, bool | np.bool_):
+            raise BoundsError(
+                f"A column needs a name and a truth value for 'whole'. Got {self.name!r}, {self.whole!r}."
+            )
+        if not self.lower < self.upper:
             raise BoundsError(
                 f"The bounds of column {self.name!r} must satisfy lower < upper. Got ({self.lower:g}, {self.upper:g}). "
                 "Exchange them, or leave the column out if it cannot vary."

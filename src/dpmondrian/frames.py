@@ -60,7 +60,7 @@ class Table:
         return range(0, self.n_rows, BLOCK_ROWS)
 
     def reordered(self, names: Sequence[str]) -> Table:
-        """Return the table with its columns in the order of `names`; extra columns are an error."""
+        """Return the table with its columns in the order of `names`; other columns are an error."""
         if not self.named or self.names == tuple(names):
             return self
         missing = [name for name in names if name not in self.names]
@@ -68,6 +68,12 @@ class Table:
             raise DataError(
                 f"The table lacks columns that the model was fitted on: {missing!r}."
                 f"{nearest_names(missing, self.names)} Columns of the table: {list(self.names)!r}."
+            )
+        extra = [name for name in self.names if name not in names]
+        if extra:
+            raise DataError(
+                f"The table has columns that the model was not fitted on: {extra!r}. Leave them out; the model knows "
+                f"{list(names)!r}."
             )
         order = [self.names.index(name) for name in names]
         source = self._source.select(list(names))
@@ -89,8 +95,8 @@ def read_table(X: Any) -> Table:
 
 def _with_text_names(X: Any) -> tuple[Any, bool]:
     """Return a pandas table with its column names as text, and whether they were text before."""
-    names = list(getattr(X, "columns", ()))
-    if all(isinstance(name, str) for name in names) or not hasattr(X, "set_axis"):
+    names = list(X.columns) if hasattr(X, "set_axis") and hasattr(X, "columns") else []
+    if all(isinstance(name, str) for name in names):
         return X, True
     return X.set_axis([str(name) for name in names], axis=1), False
 
@@ -144,7 +150,7 @@ def _read_array(X: Any) -> Table:
 def _numbers(array: NDArray[np.object_]) -> NDArray[np.float64]:
     try:
         return array.astype(np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         # The original error would quote a value of the data.
         raise DataError(
             "The array holds objects that are not numbers (argument must be numeric). Give numeric columns; encode text as "

@@ -17,7 +17,7 @@ __all__ = ["NOT_PROTECTED", "PrivacyStatement", "make_statement"]
 
 NOT_PROTECTED = (
     "the bounds, column names and parameters: they are public inputs and are published with the result",
-    "labels of rows (labels_, predict, transform): they are computed from single rows and stay with the data holder",
+    "labels of rows, and what predict and transform return: they are computed from single rows and stay with the holder",
     "running time, memory and other side channels",
     "several releases from the same rows: their epsilons and deltas add up",
     "facts about groups larger than the unit of privacy, which are what the release is meant to show",

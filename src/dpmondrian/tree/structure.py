@@ -15,6 +15,9 @@ from dpmondrian.tree.grower import GrownTree
 
 __all__ = ["Tree", "release_tree"]
 
+_LARGEST = 1e100
+"""No size in a saved tree may be larger: beyond it there are no rows, only damage."""
+
 
 @dataclass(frozen=True)
 class Tree:
