@@ -82,7 +82,7 @@ class Release:
     def from_json(cls, text: str) -> Release:
         """Return the release that `to_json` wrote; raise `ReleaseFileError` if it is not one."""
         try:
-            values = json.loads(text)
+            values = json.loads(text, parse_constant=_refuse_constant)
         except (ValueError, RecursionError) as error:
             raise ReleaseFileError(f"This is not a saved release: not valid JSON ({type(error).__name__}).") from None
         if not isinstance(values, dict) or values.get("format") != FORMAT:
@@ -135,3 +135,8 @@ class Release:
             tree=tree,
             privacy=privacy,
         )
+
+
+def _refuse_constant(name: str) -> None:
+    """Refuse NaN and infinities, which JSON does not have but Python's reader accepts."""
+    raise ValueError(f"{name} is not a number")

@@ -44,7 +44,8 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         Range of every column, known *without looking at the data*. Values beyond are clipped. A third item
         ``"int"`` marks whole numbers, ``"float"`` the contrary; without it the column's type decides.
     n_clusters : int, default=None
-        None lets the data decide. With k, leaves are merged to k clusters, which private Lloyd steps improve.
+        None lets the data decide. With k, leaves are merged to k clusters, which private Lloyd steps
+        improve (the paper's variant only merges: at most k).
     variant : {"default", "paper"}, default="default"
         "paper" uses the paper's scores, shares, composition and averages, corrected where its guarantee failed.
     rows_per_person : int, default=1
@@ -165,8 +166,16 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             clusters.tree, statement,
         )  # fmt: skip
         self._take(release)
-        self.labels_ = self._nearest(table, engine.nodes_of_rows(), clusters.cluster_of_node)
+        self._labels = self._nearest(table, engine.nodes_of_rows(), clusters.cluster_of_node)
         return self
+
+    @property
+    def labels_(self) -> NDArray[np.int32]:
+        """Sensitive: the cluster of every row that was fitted, -1 for rows left out."""
+        # Not a plain attribute: whatever lists attributes (pickles, notebooks) must not come across it.
+        if not hasattr(self, "_labels"):
+            raise AttributeError("labels_ is there only after fit, and not in copies, pickles or loaded releases.")
+        return self._labels
 
     def predict(self, X: Any) -> NDArray[np.int32]:
         """Return the nearest cluster of every row: sensitive, stays with the holder of the rows.
@@ -263,6 +272,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
 
     def _take(self, release: Release) -> None:
         """Set the fitted attributes from a release, and nothing else."""
+        self.__dict__.pop("_labels", None)
         self.release_ = release
         self.cluster_centers_ = release.centres
         self.cluster_sizes_ = release.sizes
@@ -311,7 +321,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "labels_"}
+        return {name: value for name, value in state.items() if name != "_labels"}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -90,6 +90,8 @@ def read_table(X: Any) -> Table:
         raise DataError(f"Column names must be different. Got {repeated!r} more than once; rename them.") from None
     if isinstance(frame, nw.DataFrame):
         return _read_frame(frame, named)
+    if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
+        raise DataError("The table is lazy. Call its collect() first, and pass what that returns.")
     return _read_array(X)
 
 

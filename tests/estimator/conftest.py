@@ -5,15 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-CENTRES = np.array([[-60.0, -40.0], [0.0, 30.0], [60.0, -20.0]])
-"""Middles of the three groups of `blobs`."""
+
+@pytest.fixture(scope="session")
+def middles() -> np.ndarray:
+    """Return the middles of the three groups of `blobs`."""
+    return np.array([[-60.0, -40.0], [0.0, 30.0], [60.0, -20.0]])
 
 
 @pytest.fixture(scope="session")
-def blobs() -> np.ndarray:
+def blobs(middles: np.ndarray) -> np.ndarray:
     """Return 900 rows in three well separated groups of 400, 300 and 200, within [-100, 100]; not writable."""
     rng = np.random.default_rng(7)
-    rows = np.vstack([rng.normal(centre, 3.0, (n, 2)) for centre, n in zip(CENTRES, (400, 300, 200), strict=True)])
+    rows = np.vstack([rng.normal(middle, 3.0, (n, 2)) for middle, n in zip(middles, (400, 300, 200), strict=True)])
     rng.shuffle(rows)
     rows.setflags(write=False)
     return rows

@@ -50,15 +50,19 @@ def short(value) -> str:
 NOT_NUMBERS = [None, "1", True, np.True_, 1j, [1.0], np.array([1.0, 2.0]), Decimal(1)]
 
 
-@pytest.mark.parametrize("value", [0, 0.0, -1, -1e-300, 1e-7, math.inf, -math.inf, math.nan, 10**400, *NOT_NUMBERS], ids=short)
+@pytest.mark.parametrize(
+    "value", [0, 0.0, -1, -1e-300, 1e-7, math.inf, -math.inf, math.nan, 10**400, *NOT_NUMBERS], ids=short
+)
 def test_epsilon(blobs, value):
-    assert_refused(ParameterError, ["'epsilon'", "finite number", repr(value), "between 0.1 and 3"], blobs, epsilon=value)
+    assert_refused(
+        ParameterError, ["'epsilon'", "finite number", repr(value), "between 0.1 and 3"], blobs, epsilon=value
+    )
 
 
 @pytest.mark.parametrize("epsilon", [1e12, 1e100, 1e300, 1.7e308])
 @pytest.mark.parametrize("params", [{"delta": 0}, {}, {"variant": "paper"}], ids=str)
 def test_a_huge_epsilon_is_refused_or_planned(blobs, epsilon, params):
-    with pytest.raises((ParameterError, AssertionError), match="'epsilon'|something was drawn"):
+    with pytest.raises((ParameterError, AssertionError), match=r"'epsilon'|something was drawn"):
         DPM(epsilon=epsilon, bounds=(-100, 100), **params).fit(blobs)
 
 
@@ -70,7 +74,7 @@ def test_delta(blobs, value):
 @pytest.mark.parametrize("delta", [5e-324, 1e-300, 0.999999])
 @pytest.mark.parametrize("variant", ["default", "paper"])
 def test_an_extreme_delta_is_refused_or_planned(blobs, delta, variant):
-    with pytest.raises((ParameterError, AssertionError), match="'delta'|something was drawn"):
+    with pytest.raises((ParameterError, AssertionError), match=r"'delta'|something was drawn"):
         DPM(delta=delta, bounds=(-100, 100), variant=variant).fit(blobs)
 
 
@@ -116,7 +120,9 @@ def test_rows_per_person(blobs, value):
 
 @pytest.mark.parametrize("value", [0, 1, -3, 2**14 + 1, 16.0, False, None], ids=repr)
 def test_windows(blobs, value):
-    assert_refused(ParameterError, ["'windows'", "from 2 to 16384", repr(value), "default is 128"], blobs, windows=value)
+    assert_refused(
+        ParameterError, ["'windows'", "from 2 to 16384", repr(value), "default is 128"], blobs, windows=value
+    )
 
 
 @pytest.mark.parametrize("name", ["n_clusters", "min_cluster_size"])

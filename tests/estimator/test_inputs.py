@@ -17,7 +17,9 @@ FRAMES = {
     "pandas-own-index": lambda rows: pd.DataFrame(rows, columns=NAMES, index=np.arange(len(rows))[::-1] % 7),
     "pandas-pyarrow": lambda rows: pd.DataFrame(rows, columns=NAMES).astype("float64[pyarrow]"),
     "polars": lambda rows: pl.DataFrame(rows, schema=NAMES, orient="row"),
-    "pyarrow": lambda rows: pa.table({name: np.ascontiguousarray(column) for name, column in zip(NAMES, rows.T, strict=True)}),
+    "pyarrow": lambda rows: pa.table(
+        {name: np.ascontiguousarray(column) for name, column in zip(NAMES, rows.T, strict=True)}
+    ),
 }
 ARRAYS = {
     "array": lambda rows: rows,
@@ -55,7 +57,9 @@ def test_the_container_does_not_matter(blobs, container, params):
     assert fitted.transform(held).tolist() == expected.transform(blobs).tolist()
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "int8", "int16", "int32", "int64", "uint8", "uint32", "uint64", "bool"])
+@pytest.mark.parametrize(
+    "dtype", ["float16", "float32", "int8", "int16", "int32", "int64", "uint8", "uint32", "uint64", "bool"]
+)
 def test_the_number_type_does_not_matter(blobs, dtype):
     rows = np.rint(np.abs(blobs)).astype(dtype)
     expected = model().fit(rows.astype(np.float64))
@@ -196,7 +200,7 @@ def holes(blobs):
 @pytest.mark.parametrize("container", MISSING)
 def test_missing_values_are_an_error_by_default(whole_rows, holes, container):
     held = MISSING[container](whole_rows, holes)
-    with pytest.raises(DataError, match="on_missing='drop'.*on_missing='middle'"):
+    with pytest.raises(DataError, match=r"on_missing='drop'.*on_missing='middle'"):
         model().fit(held)
     fitted = model().fit(whole_rows)
     with pytest.raises(DataError, match="on_missing"):

@@ -18,7 +18,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from dpmondrian import DPM, Column, Schema
 
 NO_ROWS = "A table without rows must be as private as any other, so it goes the same way with the same noise."
-OWN_ERROR = "The check wants the TypeError that quotes the value which is not a number; DPM quotes no value of the data."
+OWN_ERROR = (
+    "The check wants the TypeError that quotes the value which is not a number; DPM quotes no value of the data."
+)
 
 
 def expected_failures(estimator: DPM) -> dict[str, str]:
@@ -51,7 +53,10 @@ def test_a_clone_has_the_parameters_and_nothing_that_was_fitted(blobs):
 
 
 def test_fit_does_not_change_parameters(blobs):
-    params = {"bounds": {"x0": (-100, 100), "x1": [-100, 100]}, "budget_shares": {"splits": 0.3, "counts": 0.3, "centres": 0.4}}
+    params = {
+        "bounds": {"x0": (-100, 100), "x1": [-100, 100]},
+        "budget_shares": {"splits": 0.3, "counts": 0.3, "centres": 0.4},
+    }
     before = copy.deepcopy(params)
     model = DPM(**params, random_state=0).fit(blobs)
     assert params == before
@@ -98,7 +103,9 @@ def test_transform_may_answer_with_a_data_frame(blobs):
     assert list(frame.columns) == list(model.get_feature_names_out())
 
 
-@pytest.mark.parametrize("copied", [lambda m: pickle.loads(pickle.dumps(m)), copy.copy, copy.deepcopy], ids=["pickle", "copy", "deepcopy"])
+@pytest.mark.parametrize(
+    "copied", [lambda m: pickle.loads(pickle.dumps(m)), copy.copy, copy.deepcopy], ids=["pickle", "copy", "deepcopy"]
+)
 def test_a_copy_predicts_the_same(blobs, copied):
     model = DPM(epsilon=5, bounds=(-100, 100), random_state=0).fit(blobs)
     twin = copied(model)
@@ -108,7 +115,9 @@ def test_a_copy_predicts_the_same(blobs, copied):
     assert hasattr(model, "labels_")
 
 
-@pytest.mark.parametrize("use", [lambda m, x: m.predict(x), lambda m, x: m.transform(x), lambda m, x: m.save("never-written.json")])
+@pytest.mark.parametrize(
+    "use", [lambda m, x: m.predict(x), lambda m, x: m.transform(x), lambda m, x: m.save("never-written.json")]
+)
 def test_nothing_works_before_fit(blobs, use):
     with pytest.raises(NotFittedError):
         use(DPM(bounds=(-100, 100)), blobs)
@@ -116,7 +125,9 @@ def test_nothing_works_before_fit(blobs, use):
 
 def test_is_a_clusterer_and_says_whether_missing_values_are_allowed():
     assert is_clusterer(DPM())
-    allowed = {rule: DPM(on_missing=rule).__sklearn_tags__().input_tags.allow_nan for rule in ("error", "drop", "middle")}
+    allowed = {
+        rule: DPM(on_missing=rule).__sklearn_tags__().input_tags.allow_nan for rule in ("error", "drop", "middle")
+    }
     assert allowed == {"error": False, "drop": True, "middle": True}
 
 

@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpmondrian import DPM, Column, Schema
+from dpmondrian import DPM, Column, Schema, frames
 from dpmondrian.accounting.zcdp import gaussian_rho
 from dpmondrian.algorithm import cluster, make_plan
+from dpmondrian.engines import memory, threads
 from dpmondrian.engines.memory import MemoryEngine
 from dpmondrian.frames import read_table
 from dpmondrian.kernels import compiled, reference
@@ -317,6 +318,49 @@ def test_one_row_moves_a_clipped_sum_by_no_more_than_the_radius(rows, centre, ra
             assert squared_or_absolute <= (radius * radius if norm == 2 else radius)
 
 
+@settings(derandomize=True, deadline=None, max_examples=60)
+@given(
+    st.lists(st.tuples(*[st.integers(0, 65535)] * 3), min_size=1, max_size=8),
+    st.tuples(*[st.integers(0, 65535)] * 3),
+    st.sampled_from([1, 2]),
+    st.data(),
+)
+def test_one_row_raises_the_score_of_a_radius_by_one_or_not_at_all(rows, centre, norm, data):
+    """For both kernels and both norms; some radii end exactly at a row."""
+    distances = np.abs(np.array(rows) - centre) ** norm
+    exact_limits = st.sampled_from((distances.sum(axis=1)).tolist())
+    limits = data.draw(st.lists(st.integers(0, 2**34) | exact_limits, min_size=1, max_size=6).map(sorted))
+    for kernels in (compiled, reference):
+        held = [np.zeros(len(limits), dtype=np.int64)]
+        for n_rows in range(1, len(rows) + 1):
+            places, starts = np.array(rows[:n_rows], dtype=np.uint16).T.copy(), np.array([0, n_rows])
+            counts = kernels.radius_counts(places, starts, np.array([centre]), np.array([limits]), norm)
+            assert counts.sum() == n_rows
+            held.append(np.cumsum(counts[:-1]))
+        changes = np.diff(held, axis=0)
+        assert set(changes.ravel().tolist()) <= {0, 1}
+        assert changes.tolist() == (distances.sum(axis=1)[:, None] <= np.array(limits)).astype(int).tolist()
+
+
+@pytest.mark.parametrize("config", ["default", "k", "pure", "paper"])
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+@pytest.mark.parametrize("on_missing", ["drop", "middle"])
+def test_order_blocks_and_threads_change_nothing(monkeypatch, config, n_threads, on_missing):
+    """A row becomes integers by itself, so nothing that reaches the door depends on how rows are read."""
+    rows = base_rows()
+    rows[::11, 2] = np.nan
+    parameters = {**CONFIGS[config], "on_missing": on_missing}
+    one, _ = run(rows, parameters)
+    monkeypatch.setattr(frames, "BLOCK_ROWS", 37)
+    monkeypatch.setattr(threads, "_ROWS_PER_THREAD", 10)
+    monkeypatch.setattr(memory, "_ROWS_PER_GROUPING", 23)
+    monkeypatch.setattr(threads.os, "cpu_count", lambda: n_threads)
+    shuffled, _ = run(np.random.default_rng(0).permutation(rows), parameters)
+    for before, after in zip(one.queries, shuffled.queries, strict=True):
+        assert (before.name, before.level, before.public) == (after.name, after.level, after.public)
+        assert all(np.array_equal(a, b) for a, b in zip(before.exact, after.exact, strict=True))
+
+
 class CountsTwice(MemoryEngine):
     def encode(self, grid):
         return 2 * super().encode(grid)
@@ -403,13 +447,15 @@ BROKEN_ENGINES = [
 @pytest.mark.parametrize(("engine", "config"), BROKEN_ENGINES)
 def test_a_broken_engine_is_caught(engine, config):
     rows = base_rows()
-    corner = np.insert(rows, 0, [100.0, 1.0, 10.0], axis=0)
-    far = np.insert(rows, 0, [1e9, -1e9, 1e9], axis=0)
-    for healthy in (corner, far):
-        compare(rows, healthy, CONFIGS[config])
+    added = [[100.0, 1.0, 10.0], [1e9, -1e9, 1e9]]
+
+    def compare_all(**broken):
+        for row in added:
+            compare(rows, np.insert(rows, 0, row, axis=0), CONFIGS[config], **broken)
+
+    compare_all()
     with pytest.raises(AssertionError):
-        for caught_by_one in (corner, far):
-            compare(rows, caught_by_one, CONFIGS[config], engine=engine)
+        compare_all(engine=engine)
 
 
 class SkipsEmptyGroups(RecordingDoor):

@@ -5,6 +5,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from dpmondrian import DPM
+from dpmondrian.algorithm import _split_rule, make_plan
+from dpmondrian.release import Door
 from dpmondrian.scoring import STEPS
 from dpmondrian.scoring.centreness import centreness
 from dpmondrian.scoring.combine import Score
@@ -120,6 +123,33 @@ def test_scores_of_nodes_are_those_of_the_histogram_inside_the_box(score, case, 
             below, above = cuts.exact_sides(column, cut)
             assert below == histograms[k][column, :cut].sum()
             assert above == histograms[k][column, cut:].sum()
+
+
+@pytest.mark.parametrize("noisy_count", [1, 10**5, 2**40])
+def test_scores_do_not_overflow_at_the_largest_parameters(noisy_count):
+    """The compiled scores of the steepest allowed score, in 64 bits, equal those in integers without end."""
+    score = Score(1.0, 1 / 26, 5.0)
+    rows = 2**32 // 3
+    histogram = np.array([[rows, 0, rows // 2, rows]], dtype=np.int64)
+    [cuts] = score.of_nodes(histogram[None], np.array([noisy_count]), np.array([[0]]), np.array([[4]]), 1)
+    outer, inner, weight = 26 * STEPS, 0, 5 * STEPS
+    start = round(STEPS * (1.0 - 2.0 / 26) / (1.0 - 2.0 / 26) * noisy_count)
+    for cut, ours in enumerate(cuts.exact_scores.tolist(), start=1):
+        below, window = (sum(histogram[0, part].tolist()) for part in (slice(0, cut), slice(cut - 1, cut + 1)))
+        side = min(below, sum(histogram[0].tolist()) - below)
+        central = min(outer * side, start + inner * side, STEPS * noisy_count)
+        assert ours == central + weight * (noisy_count - window)
+
+
+@pytest.mark.parametrize("rows_per_person", [1, 5])
+def test_the_papers_selection_pays_for_the_whole_range(rows_per_person):
+    """Its offset only ever raises what is paid, also where it exceeds the count."""
+    run = DPM(bounds=(0, 1), variant="paper", rows_per_person=rows_per_person)._settings()
+    rule = _split_rule(Door(make_plan(run), rows_per_person, seed=0), run)
+    for level in range(run.max_depth):
+        paid = [rule.selection_range(noisy_count, level) for noisy_count in (1, 2, 100, 5000, 10**6, 2**40)]
+        assert min(paid) >= rule.score.range
+        assert min(paid) >= 2 * rule.score.sensitivity
 
 
 def paper_centreness(rank, n):

@@ -151,6 +151,15 @@ def test_compiled_try_is_right_or_in_doubt_where_the_magnitude_changes(scale):
     assert doubts > 0
 
 
+@every_law
+@pytest.mark.parametrize("scale", [0.01, 0.05, 0.2, 1.0])
+def test_the_word_zero_is_always_in_doubt(law, scale):
+    """It stands for the whole tail, however long: without further bits large noise could never come up."""
+    for acceptance in (0, 2**63):
+        row = np.array([0, 0, acceptance], dtype=np.uint64)
+        assert noise._try(*row, scale, law == "discrete Gaussian")[1] == noise._IN_DOUBT
+
+
 @pytest.mark.parametrize("scale", [0.3, 1.0, 7.7, 1000.5, 123456.7])
 def test_compiled_try_is_right_or_in_doubt_where_the_acceptance_changes(scale):
     doubts, laplace_scale = 0, math.floor(scale) + 1

@@ -125,7 +125,9 @@ def test_a_tree_without_cuts_is_about_everyone():
     assert Tree.from_dict(("age",), leaf).rules() == ["everyone: about 0 people"]
 
 
-@pytest.mark.parametrize(("threshold", "text"), [(0.0, "0"), (41.5, "41.5"), (-24.21875, "-24.22"), (123456.7, "123457")])
+@pytest.mark.parametrize(
+    ("threshold", "text"), [(0.0, "0"), (41.5, "41.5"), (-24.21875, "-24.22"), (123456.7, "123457")]
+)
 def test_thresholds_are_printed_with_four_digits(threshold, text):
     tree = Tree.from_dict(("a", "b"), a_tree(threshold=[threshold, 30.0, None, None, None]))
     assert tree.rules()[1].startswith(f"a > {text}:")

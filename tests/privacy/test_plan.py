@@ -1,0 +1,376 @@
+"""The plan fits the budget, by this package's arithmetic and by that of others, and nothing else can be drawn."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpmondrian import DPM, BudgetError
+from dpmondrian.accounting.ledger import Ledger
+from dpmondrian.accounting.plan import (
+    CENTRE_PARTS,
+    CENTRE_PARTS_WITH_K,
+    DEFAULT_SHARES,
+    DEFAULT_SHARES_WITH_K,
+    PAPER_SHARES,
+    ROOT_COUNT_FLOOR,
+    paper_offsets,
+    paper_plan,
+    pure_plan,
+    zcdp_plan,
+)
+from dpmondrian.accounting.zcdp import (
+    bounded_range_rho,
+    epsilon_from_rho,
+    gaussian_multiplier,
+    gaussian_rho,
+    rho_from_epsilon,
+)
+from dpmondrian.release import Door
+
+BUDGETS = [(0.01, 1e-12), (0.1, 1e-9), (1.0, 1e-7), (1.0, 0.01), (3.0, 1e-5), (20.0, 1e-7), (1e-6, 1e-7), (500.0, 1e-3)]
+DEPTHS = (0, 1, 2, 7, 12)
+WAYS = {
+    "default": lambda epsilon, delta, depth: zcdp_plan(epsilon, delta, depth, DEFAULT_SHARES),
+    "k": lambda epsilon, delta, depth: zcdp_plan(epsilon, delta, depth, DEFAULT_SHARES_WITH_K, CENTRE_PARTS_WITH_K),
+    "pure": lambda epsilon, _, depth: pure_plan(epsilon, depth, DEFAULT_SHARES),
+    "pure k": lambda epsilon, _, depth: pure_plan(epsilon, depth, DEFAULT_SHARES_WITH_K, CENTRE_PARTS_WITH_K),
+    "paper": lambda epsilon, delta, depth: paper_plan(epsilon, delta, depth, PAPER_SHARES),
+}
+every_way = pytest.mark.parametrize("way", WAYS)
+quick = settings(derandomize=True, deadline=None, max_examples=60)
+
+
+def converted(rho, delta):
+    """Return the epsilon of rho-zCDP at delta: the published formula on a fine grid of orders."""
+    best = math.sqrt(math.log(1 / delta) / rho)
+    excess = best * np.exp(np.linspace(-5, 5, 40_001))
+    a = 1.0 + excess
+    return max(0.0, float(np.min(a * rho + np.log1p(-1 / a) - (math.log(delta) + np.log(a)) / excess)))
+
+
+@pytest.fixture(scope="module")
+def dp():
+    import opendp.prelude
+
+    opendp.prelude.enable_features("contrib")
+    return opendp.prelude
+
+
+# --- conversion ---------------------------------------------------------------------------------------------------
+
+
+@quick
+@given(st.floats(-12, 2), st.floats(-15, -0.5))
+def test_conversion_is_the_minimum_of_the_formula(log_rho, log_delta):
+    rho, delta = 10**log_rho, 10**log_delta
+    assert epsilon_from_rho(rho, delta) == pytest.approx(converted(rho, delta), rel=1e-6, abs=1e-12)
+
+
+@pytest.mark.parametrize("scale", [0.3, 0.7, 3.0, 20.0, 500.0])
+@pytest.mark.parametrize("delta", [1e-3, 1e-7, 1e-12])
+def test_conversion_agrees_with_opendp(dp, scale, delta):
+    gaussian = dp.m.make_gaussian(dp.atom_domain(T="i64"), dp.absolute_distance(T="i64"), scale=scale)
+    assert gaussian.map(1) == pytest.approx(gaussian_rho(scale), rel=1e-12)
+    theirs = dp.c.make_zCDP_to_approxDP(gaussian).map(1).epsilon(delta)
+    assert epsilon_from_rho(gaussian_rho(scale), delta) == pytest.approx(theirs, rel=1e-9)
+
+
+@pytest.mark.parametrize("scale", [0.7, 3.0, 20.0])
+@pytest.mark.parametrize("n_draws", [1, 10])
+def test_a_second_accountant_finds_no_more_than_we_charge(scale, n_draws):
+    """Privacy loss distributions are tighter than zCDP; Renyi orders from a list are a little looser."""
+    import dp_accounting
+    from dp_accounting import pld, rdp
+
+    delta, event = 1e-7, dp_accounting.SelfComposedDpEvent(dp_accounting.GaussianDpEvent(scale), n_draws)
+    charged = epsilon_from_rho(n_draws * gaussian_rho(scale), delta)
+    tight = pld.PLDAccountant(value_discretization_interval=1e-3).compose(event).get_epsilon(delta)
+    loose = rdp.RdpAccountant().compose(event).get_epsilon(delta)
+    assert 0.8 * charged < tight <= charged * (1 + 1e-3)
+    assert charged <= loose * (1 + 1e-9)
+    assert loose < 1.1 * charged
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), BUDGETS)
+def test_rho_is_the_largest_that_fits(epsilon, delta):
+    rho = rho_from_epsilon(epsilon, delta)
+    assert epsilon_from_rho(rho, delta) <= epsilon  # rounded to the private side
+    assert epsilon_from_rho(rho * (1 + 1e-9), delta) > epsilon
+    assert converted(rho, delta) <= epsilon * (1 + 1e-6)
+
+
+@quick
+@given(st.floats(-4, 2), st.floats(-15, -1))
+def test_rho_and_epsilon_are_inverse(log_epsilon, log_delta):
+    epsilon, delta = 10**log_epsilon, 10**log_delta
+    back = epsilon_from_rho(rho_from_epsilon(epsilon, delta), delta)
+    assert epsilon * (1 - 1e-9) < back <= epsilon
+
+
+def test_no_noise_costs_nothing_and_more_noise_costs_less():
+    assert epsilon_from_rho(0.0, 1e-7) == 0.0
+    assert gaussian_rho(2.0) == 0.125
+    assert gaussian_multiplier(gaussian_rho(3.7)) == pytest.approx(3.7)
+    assert bounded_range_rho(2.0) == 0.5
+    costs = [epsilon_from_rho(gaussian_rho(z), 1e-7) for z in (0.5, 1.0, 5.0, 50.0)]
+    assert costs == sorted(costs, reverse=True)
+
+
+@pytest.mark.parametrize("scale", [0.4, 1.0, 37.5])
+def test_price_of_laplace_noise_is_that_of_opendp(dp, scale):
+    laplace = dp.m.make_laplace(dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64"), scale=scale)
+    plan = pure_plan(1.0, 2, DEFAULT_SHARES)
+    for sensitivity in (1, 5):
+        ours = plan.cost_of("discrete Laplace", scale / sensitivity)
+        assert ours == pytest.approx(laplace.map(sensitivity), rel=1e-12)
+
+
+@pytest.mark.parametrize("multiplier", [0.5, 2.0, 30.0])
+def test_price_of_selections_is_that_of_opendp(dp, multiplier):
+    """OpenDP draws permute-and-flip for pure privacy and the exponential mechanism for zCDP, at the same prices."""
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64", monotonic=True)
+    pure = dp.m.make_noisy_max(*space, dp.max_divergence(), scale=multiplier)
+    concentrated = dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), scale=multiplier)
+    assert pure_plan(1.0, 2, DEFAULT_SHARES).cost_of("permute-and-flip", multiplier) == pytest.approx(pure.map(1))
+    ours = zcdp_plan(1.0, 1e-7, 2, DEFAULT_SHARES).cost_of("exponential mechanism", multiplier)
+    assert ours == pytest.approx(concentrated.map(1), rel=1e-9)
+
+
+# --- plans --------------------------------------------------------------------------------------------------------
+
+
+def recomputed(plan):
+    """Return the epsilon of a plan from its noise multipliers alone, by formulas of this file."""
+    spent = 0.0
+    for draw in plan.draws:
+        gaussian = draw.mechanism == "discrete Gaussian"
+        if plan.currency == "rho":
+            assert draw.mechanism in ("discrete Gaussian", "exponential mechanism")
+            spent += 1 / (2 * draw.multiplier**2) if gaussian else 1 / (8 * draw.multiplier**2)
+        elif gaussian:
+            spent += converted(1 / (2 * draw.multiplier**2), 0.8 * plan.delta)
+        else:
+            spent += 1 / draw.multiplier
+    return converted(spent, plan.delta) if plan.currency == "rho" else spent
+
+
+@every_way
+@pytest.mark.parametrize("depth", DEPTHS)
+@pytest.mark.parametrize(("epsilon", "delta"), BUDGETS)
+def test_a_plan_spends_its_budget_and_no_more(way, epsilon, delta, depth):
+    plan = WAYS[way](epsilon, delta, depth)
+    plan.verify()
+    assert epsilon * (1 - 1e-6) < plan.spent() <= epsilon
+    assert recomputed(plan) == pytest.approx(epsilon, rel=1e-6)
+    assert len({(draw.name, draw.level) for draw in plan.draws}) == len(plan.draws)
+    assert {draw.level for draw in plan.draws if draw.name == "count"} == set(range(depth + 1))
+    assert {draw.level for draw in plan.draws if draw.name == "split"} == set(range(depth))
+
+
+@quick
+@given(
+    st.sampled_from(sorted(WAYS)),
+    st.floats(-3, 1.5),
+    st.floats(-12, -2),
+    st.integers(0, 12),
+    st.lists(st.floats(0.01, 1.0), min_size=4, max_size=4),
+)
+def test_any_shares_keep_the_budget(way, log_epsilon, log_delta, depth, weights):
+    names = ["splits", "counts", "centres", *(["interval"] if way == "paper" else [])]
+    shares = {name: weight / sum(weights[: len(names)]) for name, weight in zip(names, weights, strict=False)}
+    epsilon, delta = 10**log_epsilon, 10**log_delta
+    parts = CENTRE_PARTS_WITH_K if way.endswith("k") else CENTRE_PARTS
+    if way == "paper":
+        plan = paper_plan(epsilon, delta, depth, shares)
+    else:
+        make = pure_plan if way.startswith("pure") else zcdp_plan
+        plan = make(*((epsilon,) if make is pure_plan else (epsilon, delta)), depth, shares, parts)
+    plan.verify()
+    assert plan.spent() > epsilon * (1 - 1e-6)
+
+
+@pytest.mark.parametrize("parts", [CENTRE_PARTS, CENTRE_PARTS_WITH_K])
+def test_parts_of_the_centres_are_a_whole(parts):
+    assert math.fsum(parts.values()) == pytest.approx(1.0, abs=1e-12)
+    for shares in (DEFAULT_SHARES, DEFAULT_SHARES_WITH_K, PAPER_SHARES):
+        assert math.fsum(shares.values()) == pytest.approx(1.0, abs=1e-12)
+
+
+def costs_of(plan, name):
+    return [draw.cost for draw in plan.draws if draw.name == name]
+
+
+@pytest.mark.parametrize(("way", "growth"), [("default", 2 ** (2 / 3)), ("pure", 2**0.5), ("paper", 2**0.5)])
+def test_levels_grow_as_is_best(way, growth):
+    plan = WAYS[way](1.0, 1e-7, 7)
+    splits, counts = costs_of(plan, "split"), costs_of(plan, "count")
+    assert np.array(splits[1:]) / splits[:-1] == pytest.approx([growth] * 6)
+    assert np.array(counts[2:]) / counts[1:-1] == pytest.approx([growth] * 6)
+    if way == "paper":
+        assert counts[1] / counts[0] == pytest.approx(growth)
+    else:
+        assert counts[0] == pytest.approx(max(ROOT_COUNT_FLOOR, 1 / sum(growth**i for i in range(8))) * sum(counts))
+
+
+@pytest.mark.parametrize("growth", [2 ** (1 / 3), 2 ** (1 / 2)])
+def test_the_growth_of_levels_minimises_the_summed_error(growth):
+    """Relative errors are 2**i / epsilon_i; the squares (zCDP) or the sums (pure) of the epsilons are fixed."""
+    power = 2 if growth < 2**0.4 else 1
+
+    def summed_error(weights):
+        scaled = np.array(weights) / (np.array(weights) ** power).sum() ** (1 / power)
+        return (2.0 ** np.arange(8) / scaled).sum()
+
+    best = [growth**i for i in range(8)]
+    for i in range(8):
+        for factor in (0.9, 1.1):
+            changed = [w * factor if i == j else w for j, w in enumerate(best)]
+            assert summed_error(changed) > summed_error(best)
+
+
+def test_the_papers_shares():
+    plan = paper_plan(1.0, 1e-7, 7, PAPER_SHARES)
+    sums = {name: math.fsum(costs_of(plan, name)) for name in ("interval size", "count", "split", "sums")}
+    assert list(sums.values()) == pytest.approx([0.04, 0.18, 0.18, 0.60], rel=1e-6)
+    assert plan.averages_delta == pytest.approx(0.8e-7)
+
+
+@pytest.mark.parametrize(
+    ("n", "expected"),
+    [(100_000, {0: 4077, 3: 1441, 5: 721, 6: 510}), (18_720, {0: 3571, 5: 631, 6: 446}), (5000, {0: 3173, 6: 397})],
+)
+def test_the_papers_offsets(n, expected):
+    """The published formula at epsilon = 1, delta = 1 / (n sqrt n) and depth 7."""
+    offsets = paper_offsets(paper_plan(1.0, n**-1.5, 7, PAPER_SHARES), 7)
+    assert {level: round(offsets[level]) for level in expected} == expected
+    assert min(offsets) > 0  # so they only ever add noise
+
+
+# --- refusals -----------------------------------------------------------------------------------------------------
+
+
+@every_way
+def test_a_plan_with_less_noise_is_refused(way):
+    plan = WAYS[way](1.0, 1e-7, 2)
+    for i, draw in enumerate(plan.draws):
+        lowered = replace(draw, multiplier=0.99 * draw.multiplier)
+        tampered = replace(plan, draws=(*plan.draws[:i], lowered, *plan.draws[i + 1 :]))
+        with pytest.raises(BudgetError):
+            tampered.verify()
+        with pytest.raises(BudgetError):
+            Door(tampered)
+
+
+@every_way
+def test_a_plan_that_declares_less_than_it_costs_is_refused(way):
+    """Also when the whole stays within the budget because another draw was given more noise."""
+    plan = WAYS[way](1.0, 1e-7, 2)
+    first, second = plan.draws[:2]
+    quieter = replace(first, multiplier=0.99 * first.multiplier)
+    louder = replace(second, multiplier=10 * second.multiplier)
+    with pytest.raises(BudgetError, match="declares less"):
+        replace(plan, draws=(quieter, louder, *plan.draws[2:])).verify()
+
+
+def test_a_plan_for_another_budget_is_refused():
+    plan = zcdp_plan(1.0, 1e-7, 3, DEFAULT_SHARES)
+    for tampered in (replace(plan, epsilon=0.999), replace(plan, delta=0.9e-7)):
+        with pytest.raises(BudgetError, match="more than the budget"):
+            tampered.verify()
+
+
+def entry(draw, cost=None):
+    return {"unit": "rows", "sensitivity": 1.0, "scale": 1.0, "cost": draw.cost if cost is None else cost, "n_draws": 1}
+
+
+def test_the_ledger_refuses_what_is_not_planned_dearer_or_repeated():
+    plan = zcdp_plan(1.0, 1e-7, 3, DEFAULT_SHARES)
+    ledger, draw = Ledger(plan), plan.draws[0]
+    with pytest.raises(BudgetError, match="cost more"):
+        ledger.write(draw, **entry(draw, cost=1.001 * draw.cost))
+    with pytest.raises(BudgetError, match="no draw"):
+        ledger.write(replace(draw, name="mean"), **entry(draw))
+    with pytest.raises(BudgetError, match="not open"):
+        ledger.write(replace(draw, cost=2 * draw.cost), **entry(draw))
+    ledger.write(draw, **entry(draw))
+    with pytest.raises(BudgetError, match="not open"):
+        ledger.write(draw, **entry(draw))
+
+
+def test_the_door_draws_nothing_that_is_not_planned_or_a_second_time():
+    door = Door(zcdp_plan(1.0, 1e-7, 2, DEFAULT_SHARES), seed=0)
+    sums, widths = np.zeros((1, 2), dtype=np.int64), np.ones((1, 2), dtype=np.int64)
+    passages = [
+        lambda: door.counts(1, [5, 6]),
+        lambda: door.select("split", 0, [np.arange(4)], [1]),
+        lambda: door.box_sums("coarse sums", sums, widths),
+        lambda: door.ball_sums("clipped sums", 1, sums, widths[:, 0]),
+    ]
+    for passage in passages:
+        passage()
+        with pytest.raises(BudgetError, match="not open"):
+            passage()
+    for unplanned in (
+        lambda: door.counts(9, [5]),
+        lambda: door.select("split", 2, [np.arange(4)], [1]),
+        lambda: door.box_sums("sums", sums, widths),
+        lambda: door.ball_sums("clipped sums", 9, sums, widths[:, 0]),
+    ):
+        with pytest.raises(BudgetError, match="no draw"):
+            unplanned()
+
+
+@pytest.mark.parametrize("delta", [1e-7, 0.0])
+def test_the_door_prices_sums_by_the_scales_it_uses(delta):
+    """Unequal columns: the spread noise costs the planned amount in every group, and the ledger would see it if not."""
+    plan = zcdp_plan(1.0, delta, 2, DEFAULT_SHARES) if delta else pure_plan(1.0, 2, DEFAULT_SHARES)
+    widths = np.array([[1, 10, 30_000], [7, 7, 7], [1, 1, 65_535]])
+    _, scales = Door(plan, rows_per_person=2, seed=0).box_sums("coarse sums", np.zeros_like(widths), widths)
+    ratio = 2 * widths / scales
+    spent = (ratio**2).sum(axis=1) / 2 if delta else ratio.sum(axis=1)
+    assert spent == pytest.approx([plan.find("coarse sums").cost] * 3, rel=1e-9)
+
+
+# --- ledgers of whole runs ----------------------------------------------------------------------------------------
+
+
+FITS = {
+    "default": [{}, {"rows_per_person": 3}, {"max_depth": 0}],
+    "k": [{"n_clusters": 3}, {"n_clusters": 50, "max_depth": 2}],
+    "pure": [{"delta": 0.0}],
+    "pure k": [{"delta": 0.0, "n_clusters": 2}],
+    "paper": [{"variant": "paper"}, {"variant": "paper", "n_clusters": 2}, {"variant": "paper", "max_depth": 0}],
+}
+
+
+@pytest.mark.parametrize(("way", "parameters"), [(way, case) for way, cases in FITS.items() for case in cases])
+def test_the_ledger_of_a_fit_is_its_plan(way, parameters):
+    rows = np.repeat([[10.0, 10.0], [90.0, 20.0], [50.0, 80.0]], 200, axis=0)
+    parameters = {"epsilon": 2.0, "delta": 1e-6, "max_depth": 3, **parameters}
+    statement = DPM(bounds=(0, 100), random_state=0, **parameters).fit(rows).privacy_
+    plan = WAYS[way](2.0, parameters["delta"], parameters["max_depth"])
+    written = [(e.name, e.level, e.mechanism, e.cost) for e in statement.entries]
+    assert written == [(d.name, d.level, d.mechanism, d.cost) for d in plan.draws]
+    for made, planned in zip(statement.entries, plan.draws, strict=True):
+        assert made.scale / made.sensitivity == pytest.approx(planned.multiplier)
+    assert statement.currency == plan.currency
+    total = math.fsum(e.cost for e in statement.entries)
+    spent = epsilon_from_rho(total, plan.delta) if plan.currency == "rho" else total
+    assert 2.0 * (1 - 1e-6) < spent <= 2.0
+    assert all(e.n_draws > 0 for e in statement.entries if e.name not in ("split", "count"))
+
+
+@pytest.mark.parametrize("delta", [1e-6, 0.0])
+def test_secure_noise_writes_the_same_ledger_as_seeded_noise(delta):
+    rows = np.repeat([[10.0, 10.0], [90.0, 20.0]], 300, axis=0)
+    secure, seeded = (
+        DPM(epsilon=5.0, delta=delta, bounds=(0, 100), max_depth=1, random_state=seed).fit(rows).privacy_
+        for seed in (None, 0)
+    )
+    assert secure.releasable
+    assert not seeded.releasable
+    assert [(e.name, e.level, e.cost) for e in secure.entries] == [(e.name, e.level, e.cost) for e in seeded.entries]
