@@ -172,7 +172,6 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
     @property
     def labels_(self) -> NDArray[np.int32]:
         """Sensitive: the cluster of every row that was fitted, -1 for rows left out."""
-        # Not a plain attribute: whatever lists attributes (pickles, notebooks) must not come across it.
         if not hasattr(self, "_labels"):
             raise AttributeError("labels_ is there only after fit, and not in copies, pickles or loaded releases.")
         return self._labels
@@ -318,6 +317,10 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             if not all(threads.map(assign, table.starts())):
                 raise missing_value_error()
         return labels
+
+    def __dir__(self) -> list[str]:
+        # Whatever lists attributes, such as scikit-learn's display in notebooks, must not come across the labels.
+        return [name for name in super().__dir__() if name not in ("labels_", "_labels")]
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()

@@ -110,6 +110,7 @@ def test_intervals_hold_equally_many_whole_numbers(n_values, windows):
     else:
         assert len(set(per_code[:-1].tolist())) == 1
         assert 0 < per_code[-1] <= per_code[0]
+        assert windows < grid.most_codes <= 2 * windows
 
 
 def test_a_fraction_in_a_whole_number_column_counts_as_the_nearest_whole():

@@ -356,6 +356,32 @@ def test_engine_answers_are_those_of_the_reference_kernels():
     assert got[11] == reference.clipped_sums(*parts, middle, np.array([20_000, 30_000]), 2).tolist()
 
 
+def test_rows_that_moved_are_asked_anew():
+    schema, grid = a_grid(16)
+    zero = np.zeros((1, 4), dtype=np.int64)
+    first, second = Splits(3), Splits(5)
+    first.add(0, 0, 9, 1, 2)
+    second.add(1, 3, 16, 3, 4)
+    with MemoryEngine(read_table(a_block(schema, 203, missing=False)), schema, "error") as engine:
+        engine.encode(grid)
+        whole = engine.box_sums([0], zero)
+        engine.route(first)
+        assert not engine.box_sums([0], zero).any()
+        left, right = engine.box_sums([1], zero), engine.box_sums([2], zero)
+        left_again = engine.box_sums([1], zero)
+        engine.route(second)
+        assert not engine.box_sums([1], zero).any()
+        np.testing.assert_array_equal(engine.box_sums([3], zero) + engine.box_sums([4], zero), left)
+        np.testing.assert_array_equal(left + right, whole)
+        np.testing.assert_array_equal(left_again, left)
+        engine.regroup(np.zeros((1, 4), dtype=np.int64))
+        np.testing.assert_array_equal(engine.box_sums([0], zero), whole)
+        engine.regroup(np.array([[10**6] * 4, [0] * 4]))
+        assert not engine.box_sums([0], zero).any()
+        engine.encode(grid)
+        np.testing.assert_array_equal(engine.box_sums([0], zero), whole)
+
+
 @pytest.mark.parametrize("n_threads", [1, 3])
 @pytest.mark.parametrize("row", [0, 202])
 def test_a_missing_value_in_any_block_is_an_error(monkeypatch, n_threads, row):
