@@ -7,10 +7,12 @@ measured in a fresh process that loads the rows from a file, fits a few rows to 
 from __future__ import annotations
 
 import argparse
+import gc
 import resource
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import warnings
 from collections.abc import Callable
@@ -78,16 +80,34 @@ def peak_memory(rows: np.ndarray, what: str) -> float:
         return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
+def resident() -> int:
+    """Return the memory that this process holds now, in bytes (Linux)."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+
 def measure_memory(what: str, path: str) -> None:
+    """Print how far a fit raises the memory of this process, looked at every millisecond."""
     rows = np.load(path)
 
     def fit(part: np.ndarray) -> None:
         model().fit(part) if what == "DPM" else KMeans(n_clusters=64, n_init=1).fit(part)
 
     fit(rows[:2000])
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    gc.collect()
+    before = peak = resident()
+    done = threading.Event()
+
+    def watch() -> None:
+        nonlocal peak
+        while not done.wait(0.001):
+            peak = max(peak, resident())
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
     fit(rows)
-    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
+    done.set()
+    watcher.join()
+    print(max(peak, resident()) - before)
 
 
 def main() -> None:

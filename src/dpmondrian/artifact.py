@@ -119,7 +119,7 @@ class Release:
 
         if not clusters:
             raise ValueError("there are no clusters")
-        tree = Tree.from_dict(schema.names, values["tree"])
+        tree = Tree.from_dict(schema.names, values["tree"], schema.ranges)
         if tree.cluster.max() >= len(clusters):
             raise ValueError("the tree names a cluster that is not there")
         privacy = PrivacyStatement.from_dict(values["privacy"])

@@ -113,6 +113,11 @@ class Schema:
         return np.array([column.upper for column in self.columns])
 
     @property
+    def ranges(self) -> tuple[float, ...]:
+        """Width of every column's bounds."""
+        return tuple(column.upper - column.lower for column in self.columns)
+
+    @property
     def weights(self) -> np.ndarray:
         """Factor per column that brings differences to a common scale, shape (n_columns,).
 
@@ -120,7 +125,7 @@ class Schema:
         in grams counts like one in kilograms. With one pair of bounds for all columns every factor is 1
         and distances are plain Euclidean distances.
         """
-        ranges = self.upper - self.lower
+        ranges = np.array(self.ranges)
         return np.ones(len(ranges)) if np.all(ranges == ranges[0]) else ranges.mean() / ranges
 
     def to_dict(self) -> list[dict[str, Any]]:

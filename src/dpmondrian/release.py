@@ -52,7 +52,7 @@ class Door:
         self.rows_per_person = rows_per_person
         self.secure = seed is None
         self._sampler = Sampler(SecureBits() if seed is None else SeededBits(seed))
-        self._ledger = Ledger(plan)
+        self._ledger = Ledger(plan, rows_per_person)
 
     def check_noise_fits(self, largest_sensitivity: float) -> None:
         """Refuse, before anything is drawn, a run whose noise 64-bit integers could not hold."""

@@ -119,7 +119,8 @@ def test_fitted_attributes_hold_nothing_exact(model, rows):
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 def test_pickles_hold_nothing_exact(model, rows, protocol):
     content = pickle.dumps(model, protocol)
-    assert b"labels" not in content.replace(b"labels of rows (labels_, predict, transform)", b"")
+    assert b"_labels" not in content
+    assert b"labels_" not in content
     for order in "<>":
         assert struct.pack(f"{order}d", CANARY) not in content
     assert repr(CANARY).encode() not in content

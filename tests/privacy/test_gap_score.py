@@ -87,6 +87,15 @@ def test_declared_change_is_attained(n_columns):
     assert abs(change) == gap_score_change(n_columns)
 
 
+def test_candidates_move_both_ways_so_the_range_is_wider_than_the_change():
+    """A row that halves a long gap raises the score of candidates between half and whole, and lowers the others."""
+    rows = np.arange(10.0)[:, None]
+    noisy_total = round(SIGMAS[-1] * standard_gap() / 0.075)  # the largest candidate stands for 3/4 of a gap
+    before, paid = scores_of(rows, noisy_total)
+    after, _ = scores_of(np.vstack([rows, [4.5]]), noisy_total)
+    assert gap_score_change(1) < np.ptp(after - before) <= paid
+
+
 def alternating_gaps(n_rows):
     """Return two columns whose gaps are 0, 2, 0, 2, ... and 2, 0, 2, 0, ..., and a row at both far ends."""
     steps = np.tile([0.0, 2.0], n_rows)[: n_rows - 1]

@@ -28,7 +28,10 @@ SCORES = {
     "low": ([0, -300, 2, -290], 1.5),
     "hopeless": ([0, -(10**9), 2, 10**6 - 10**9], 1.5),
     "peaked": (PEAKED, 900.0),
-    "left out": ([-300, 0, -200, 1, -250, 2, -400], 1.5),
+    "left out": (
+        [-60, 0, -61, 1, -200, 2, -60],
+        1.5,
+    ),  # rare enough to be left out at first, but words are left for them
     "sharp": ([0, 1, 0, 1, 0], 0.0499),
 }
 

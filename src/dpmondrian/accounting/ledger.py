@@ -35,6 +35,7 @@ class Ledger:
     """Writes one entry per planned draw and refuses any draw that is not planned or costs more."""
 
     plan: Plan
+    rows_per_person: int = 1
     _written: dict[tuple[str, int | None], Entry] = field(default_factory=dict)
 
     def write(
@@ -54,10 +55,9 @@ class Ledger:
         A draw that a short tree did not reach is charged like the others: the guarantee is that of
         the whole plan, since where the tree ends is itself released.
         """
-        return tuple(
-            self._written.get(
-                (draw.name, draw.level),
-                Entry(draw.name, draw.level, draw.mechanism, "not drawn", 1.0, draw.multiplier, draw.cost, 0),
-            )
-            for draw in self.plan.draws
-        )
+        return tuple(self._written.get((draw.name, draw.level), self._not_drawn(draw)) for draw in self.plan.draws)
+
+    def _not_drawn(self, draw: PlannedDraw) -> Entry:
+        sensitivity = float(self.rows_per_person)
+        scale = draw.multiplier * sensitivity
+        return Entry(draw.name, draw.level, draw.mechanism, "not drawn", sensitivity, scale, draw.cost, 0)

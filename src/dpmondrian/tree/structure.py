@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import index
@@ -35,6 +36,8 @@ class Tree:
         Number of rows, with noise, and the standard error of that noise. Sizes add up along the tree.
     cluster : int array
         Cluster of a leaf, -1 at inner nodes. Several leaves share one if they were merged.
+    ranges : tuple of float, optional
+        Ranges of the columns, from which the number of digits in rules follows.
     """
 
     names: tuple[str, ...]
@@ -46,6 +49,7 @@ class Tree:
     size_error: NDArray[np.float64]
     cluster: NDArray[np.int64]
     counted: str = "people"
+    ranges: tuple[float, ...] | None = None
 
     @property
     def n_leaves(self) -> int:
@@ -103,12 +107,13 @@ class Tree:
         parts = []
         for column, (low, high) in sorted(intervals.items()):
             name = self.names[column]
+            width = None if self.ranges is None else self.ranges[column]
             if np.isfinite(low) and np.isfinite(high):
-                parts.append(f"{_number(low)} < {name} <= {_number(high)}")
+                parts.append(f"{_number(low, width)} < {name} <= {_number(high, width)}")
             elif np.isfinite(high):
-                parts.append(f"{name} <= {_number(high)}")
+                parts.append(f"{name} <= {_number(high, width)}")
             else:
-                parts.append(f"{name} > {_number(low)}")
+                parts.append(f"{name} > {_number(low, width)}")
         return " and ".join(parts) or "everyone"
 
     def __str__(self) -> str:
@@ -129,7 +134,9 @@ class Tree:
         }
 
     @classmethod
-    def from_dict(cls, names: tuple[str, ...], values: Mapping[str, Any]) -> Tree:
+    def from_dict(
+        cls, names: tuple[str, ...], values: Mapping[str, Any], ranges: tuple[float, ...] | None = None
+    ) -> Tree:
         """Return the tree that `to_dict` described; raise ValueError or TypeError if it is not one."""
         threshold = [np.nan if t is None else float(t) for t in values["threshold"]]
         arrays: dict[str, Any] = {"threshold": np.array(threshold)}
@@ -139,7 +146,7 @@ class Tree:
             arrays[name] = np.array([float(item) for item in values[name]])
         if len({len(array) for array in arrays.values()}) != 1 or not threshold:
             raise ValueError("the nodes' lists differ in length or are empty")
-        tree = cls(names=names, counted=str(values["counted"]), **arrays)
+        tree = cls(names=names, counted=str(values["counted"]), ranges=ranges, **arrays)
         tree._check()
         return tree
 
@@ -182,12 +189,17 @@ def release_tree(
         size_error=size_errors,
         cluster=cluster,
         counted=counted,
+        ranges=grid.schema.ranges,
     )
 
 
-def _number(value: float) -> str:
-    """Return a threshold with at least four significant digits, without an exponent where people would not expect one."""
-    return f"{value:.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.4g}"
+def _number(value: float, width: float | None) -> str:
+    """Return a threshold with digits down to about a thousandth of the column's range, or four of them."""
+    decimals = None if width is None else 3 - math.floor(math.log10(width))
+    if decimals is None or decimals > 12:
+        return f"{value:.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.4g}"
+    text = f"{value:.{max(decimals, 0)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _rounded(size: float) -> str:
