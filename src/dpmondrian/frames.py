@@ -124,7 +124,7 @@ def _read_array(X: Any) -> Table:
     if hasattr(X, "toarray") or type(X).__module__.startswith("scipy.sparse"):
         raise TypeError("Sparse data is not supported. Pass a dense array: X.toarray().")
     if isinstance(X, np.ma.MaskedArray):
-        X = X.astype(np.float64).filled(np.nan)  # a masked value is a missing value
+        X = np.ma.filled(X.astype(np.float64), np.nan)  # a masked value is a missing value
     try:
         array = np.asarray(X)
     except ValueError:
