@@ -117,7 +117,7 @@ def _split_rule(door: Door, settings: Settings) -> SplitRule:
     def size_limit(noisy_total: int, level: int) -> float:
         if settings.min_cluster_size is not None:
             return float(settings.min_cluster_size)
-        floor = 1.0 if settings.paper else NOISE_FLOOR * door.count_scale(level)
+        floor = 1.0 if settings.paper else NOISE_FLOOR * door.count_deviation(level)
         return max(LEAST_SHARE * noisy_total, floor, 1.0)
 
     def exact_range(noisy_count: int, level: int) -> int:
@@ -137,10 +137,9 @@ def _split_rule(door: Door, settings: Settings) -> SplitRule:
 
 def _sizes(tree: GrownTree, door: Door, settings: Settings) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return sizes and standard errors of all nodes: fitted along the tree, or as drawn for the paper."""
-    noise = 1.0 if door.plan.currency == "rho" else 2.0  # a Laplace scale b has variance 2 b**2
 
     def variance(level: int) -> float:
-        return noise * door.count_scale(level) ** 2
+        return door.count_deviation(level) ** 2
 
     if settings.paper:
         drawn = np.array([float(node.noisy_count) for node in tree.nodes])

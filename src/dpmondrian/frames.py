@@ -148,7 +148,9 @@ def _read_array(X: Any) -> Table:
         # scikit-learn's wording, without the number of rows: that is a fact of the data.
         raise DataError("0 feature(s) (shape=(, 0)) while a minimum of 1 is required. Give at least one column.")
     names = tuple(f"x{j}" for j in range(array.shape[1]))
-    return Table(names, False, (array.dtype.kind in "biu",) * array.shape[1], array.shape[0], array)
+    # A list has no type of its own: NumPy would choose one by looking at the values.
+    whole = isinstance(X, np.ndarray) and array.dtype.kind in "biu"
+    return Table(names, False, (whole,) * array.shape[1], array.shape[0], array)
 
 
 def _numbers(array: NDArray[np.object_]) -> NDArray[np.float64]:

@@ -16,6 +16,7 @@ removed. Proofs: ``docs/privacy/``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -28,6 +29,9 @@ from dpmondrian.mechanisms.bits import SecureBits, SeededBits
 from dpmondrian.mechanisms.sampler import Sampler
 
 __all__ = ["Door"]
+
+_DEVIATION = {"discrete Gaussian": 1.0, "discrete Laplace": math.sqrt(2.0)}
+"""Standard deviation of noise per unit of its scale."""
 
 _LARGEST_SCALE = 2.0**45
 """Up to here the samplers are exact and 64-bit integers hold every noisy value (``docs/privacy/noise.md``)."""
@@ -69,6 +73,10 @@ class Door:
     def count_scale(self, level: int, name: str = "count") -> float:
         """Return the noise scale of the counts of a level, in rows (public)."""
         return self.plan.find(name, level).multiplier * self.rows_per_person
+
+    def count_deviation(self, level: int, name: str = "count") -> float:
+        """Return the standard deviation of the noise of the counts of a level, in rows (public)."""
+        return self.count_scale(level, name) * _DEVIATION[self.plan.find(name, level).mechanism]
 
     def _sum_multiplier(self, name: str, step: int | None) -> float:
         """Return the noise scale of sums per unit of one row's sensitivity."""
@@ -122,7 +130,7 @@ class Door:
     def box_sums(
         self, name: str, exact_sums: NDArray[np.int64], half_widths: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return noisy sums of disjoint groups and the noise scales, both of shape (n_groups, n_columns).
+        """Return noisy sums of disjoint groups and the noise's standard deviations, both (n_groups, n_columns).
 
         Privacy
         -------
@@ -141,12 +149,12 @@ class Door:
         scales = self._sum_multiplier(name, None) * shape
         ratio = self.rows_per_person * widths / scales
         inverse = np.sqrt((ratio**2).sum(axis=1)) if draw.mechanism == "discrete Gaussian" else ratio.sum(axis=1)
-        return self._sums(name, None, exact_sums, scales, float(inverse.max()), "half-widths of the box"), scales
+        return self._sums(name, None, exact_sums, scales, float(inverse.max()), "half-widths of the box")
 
     def ball_sums(
         self, name: str, step: int | None, exact_sums: NDArray[np.int64], radius: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return noisy sums of disjoint groups and the noise scales, both of shape (n_groups, n_columns).
+        """Return noisy sums of disjoint groups and the noise's standard deviations, both (n_groups, n_columns).
 
         Privacy
         -------
@@ -157,7 +165,7 @@ class Door:
         multiplier = self._sum_multiplier(name, step)
         scales = np.repeat(multiplier * radius[:, None].astype(np.float64), exact_sums.shape[1], axis=1)
         inverse = float((self.rows_per_person * radius / scales[:, 0]).max())
-        return self._sums(name, step, exact_sums, scales, inverse, "radii"), scales
+        return self._sums(name, step, exact_sums, scales, inverse, "radii")
 
     def _sums(
         self,
@@ -167,11 +175,12 @@ class Door:
         scales: NDArray[np.float64],
         inverse: float,
         unit: str,
-    ) -> NDArray[np.int64]:
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         draw = self.plan.find(name, step)
         scale = self._sum_multiplier(name, step)
         self._write(draw, unit, self.rows_per_person, scale, float(scales.max()), inverse, exact_sums.size)
-        return exact_sums + self._sampler.noise(draw.mechanism, scales, name, step or 0).reshape(exact_sums.shape)
+        noise = self._sampler.noise(draw.mechanism, scales, name, step or 0).reshape(exact_sums.shape)
+        return exact_sums + noise, scales * _DEVIATION[draw.mechanism]
 
     def _write(
         self,

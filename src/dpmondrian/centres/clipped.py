@@ -85,8 +85,8 @@ class MeanFinder:
         middle = (groups.low + groups.high) // 2
         half_widths = np.maximum(1, groups.high - middle)
         exact_sums = self._engine.box_sums(groups.numbers, middle)
-        noisy_sums, scales = self._door.box_sums("coarse sums", exact_sums, half_widths)
-        return Means(middle + noisy_sums / groups.sizes, scales / groups.sizes)
+        noisy_sums, deviations = self._door.box_sums("coarse sums", exact_sums, half_widths)
+        return Means(middle + noisy_sums / groups.sizes, deviations / groups.sizes)
 
     def radius(self, step: int, groups: Groups, means: Means) -> float:
         """Return one radius for all groups: how far rows lie from the centres so far, beyond their error.
@@ -111,8 +111,8 @@ class MeanFinder:
         centre, error, farthest = self._reach(groups, means)
         reach = np.maximum(1, np.minimum(_add(radius, error, self._norm), farthest)).astype(np.int64)
         exact_sums = self._engine.clipped_sums(groups.numbers, centre, reach, self._norm)
-        noisy_sums, scales = self._door.ball_sums("clipped sums", step, exact_sums, reach)
-        shift, errors = noisy_sums / groups.sizes, scales / groups.sizes
+        noisy_sums, deviations = self._door.ball_sums("clipped sums", step, exact_sums, reach)
+        shift, errors = noisy_sums / groups.sizes, deviations / groups.sizes
         return Means(np.clip(centre + _shrink(shift, errors) * shift, groups.low, groups.high), errors)
 
     def _reach(

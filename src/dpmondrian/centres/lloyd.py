@@ -82,8 +82,8 @@ def lloyd_steps(engine: Engine, door: Door, grid: Grid, finder: MeanFinder, mean
         noisy_counts = door.counts(step, exact_counts, "cell count").astype(np.float64)
         sizes = noisy_counts + (noisy_total - noisy_counts.sum()) / n_clusters
         # A cell that may be empty is divided by what its count might be, so that noise does not throw its centre away.
-        divisors = np.maximum(sizes, _SMALLEST_CELL * door.count_scale(step, "cell count"))
+        divisors = np.maximum(sizes, _SMALLEST_CELL * door.count_deviation(step, "cell count"))
         groups = Groups(list(range(n_clusters)), low, high, np.maximum(divisors, 1.0)[:, None])
         radius = finder.radius(step, groups, means) if radius is None else radius
         means = finder.clipped(step, groups, means, radius)
-    return Cells(means, sizes, np.full(n_clusters, door.count_scale(step, "cell count")), regrouped=True)
+    return Cells(means, sizes, np.full(n_clusters, door.count_deviation(step, "cell count")), regrouped=True)

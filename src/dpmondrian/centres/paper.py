@@ -21,5 +21,5 @@ def domain_means(engine: Engine, door: Door, grid: Grid, leaves: Groups) -> Mean
     middle = np.tile(grid.last_place // 2, (n_leaves, 1))
     half_diagonal = int(np.ceil(np.sqrt(((grid.last_place - grid.last_place // 2).astype(np.float64) ** 2).sum())))
     exact_sums = engine.box_sums(leaves.numbers, middle)
-    noisy_sums, scales = door.ball_sums("sums", None, exact_sums, np.full(n_leaves, half_diagonal))
-    return Means(np.clip(middle + noisy_sums / leaves.sizes, 0, grid.last_place), scales / leaves.sizes)
+    noisy_sums, deviations = door.ball_sums("sums", None, exact_sums, np.full(n_leaves, half_diagonal))
+    return Means(np.clip(middle + noisy_sums / leaves.sizes, 0, grid.last_place), deviations / leaves.sizes)

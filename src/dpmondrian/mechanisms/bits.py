@@ -36,10 +36,12 @@ class SecureBits:
 
     def __init__(self) -> None:
         self._page = np.empty(0, dtype=np.uint64)
+        self._process = os.getpid()
 
     def words(self, size: int) -> NDArray[np.uint64]:
-        """Return `size` fresh uniform words; none is handed out twice."""
-        if size > self._page.size:
+        """Return `size` fresh uniform words; none is handed out twice, not even by a forked process."""
+        if size > self._page.size or self._process != os.getpid():
+            self._process = os.getpid()
             self._page = np.frombuffer(os.urandom(8 * max(size, _PAGE_WORDS)), dtype=np.uint64)
         taken, self._page = self._page[:size], self._page[size:]
         return taken

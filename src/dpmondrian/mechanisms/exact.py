@@ -17,10 +17,11 @@ from dpmondrian.mechanisms.bits import BitSource
 __all__ = ["RELATIVE_ERROR", "LazyUniform", "exp_bounds"]
 
 RELATIVE_ERROR = 2.0**-40
-"""Bound on the relative error of a double-precision ``exp(-x)`` for x <= 745 as computed here.
+"""Bound on the relative error of a double-precision ``exp(-x)`` for x <= 708 as computed here.
 
-The argument is off by at most a few units in its last place, ``745 * 4 * 2**-53 < 2**-41``, and
-``numpy.exp`` by a few units in the last place of the result; 2**-40 covers both with a wide margin.
+The argument is off by at most a few units in its last place, ``708 * 4 * 2**-53 < 2**-41``, and the exponential by
+a few units in the last place of the result; 2**-40 covers both with a wide margin. Beyond 708 results are
+subnormal; there the absolute part of every margin, at least 2**-63, covers the error.
 """
 
 
