@@ -471,10 +471,11 @@ class HalvesTheNoise(RecordingDoor):
     """Draws sums with half of the noise that is written in the ledger."""
 
     def _sums(self, name, step, exact_sums, scales, inverse, unit):
-        super()._sums(name, step, exact_sums, scales, inverse, unit)
+        _, deviations = super()._sums(name, step, exact_sums, scales, inverse, unit)
         self._sampler.calls.pop()
         draw = self.plan.find(name, step)
-        return exact_sums + self._sampler.noise(draw.mechanism, scales / 2, name).reshape(exact_sums.shape)
+        noise = self._sampler.noise(draw.mechanism, scales / 2, name).reshape(exact_sums.shape)
+        return exact_sums + noise, deviations
 
 
 class ScalesBySize(RecordingDoor):

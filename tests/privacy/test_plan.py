@@ -329,8 +329,8 @@ def test_the_door_prices_sums_by_the_scales_it_uses(delta):
     """Unequal columns: the spread noise costs the planned amount in every group, and the ledger would see it if not."""
     plan = zcdp_plan(1.0, delta, 2, DEFAULT_SHARES) if delta else pure_plan(1.0, 2, DEFAULT_SHARES)
     widths = np.array([[1, 10, 30_000], [7, 7, 7], [1, 1, 65_535]])
-    _, scales = Door(plan, rows_per_person=2, seed=0).box_sums("coarse sums", np.zeros_like(widths), widths)
-    ratio = 2 * widths / scales
+    _, deviations = Door(plan, rows_per_person=2, seed=0).box_sums("coarse sums", np.zeros_like(widths), widths)
+    ratio = 2 * widths / (deviations if delta else deviations / np.sqrt(2))  # a Laplace scale b deviates by sqrt(2) b
     spent = (ratio**2).sum(axis=1) / 2 if delta else ratio.sum(axis=1)
     assert spent == pytest.approx([plan.find("coarse sums").cost] * 3, rel=1e-9)
 
