@@ -92,10 +92,11 @@ def check_score_parameters(t: Any, q: Any, alpha: Any) -> tuple[float, float, fl
             "The default is None, which means 5, or 3 with n_clusters.",
         )
     if alpha + t / q > LARGEST_SCORE_SLOPE:
+        name, value = ("q", q) if t / q > LARGEST_SCORE_SLOPE / 2 else ("alpha", alpha)
         raise _refuse(
-            "alpha",
-            f"such that alpha + t / q <= {LARGEST_SCORE_SLOPE:g}, so that scores are exact, and t / q = {t / q:g}",
-            alpha,
+            name,
+            f"such that alpha + t / q <= {LARGEST_SCORE_SLOPE:g}, so that scores are exact (alpha is {alpha:g}, t / q is {t / q:g})",
+            value,
             "Lower 'alpha', or raise 'q'; the defaults are 5 and 1/12.",
         )
     return float(t), float(q), float(alpha)

@@ -7,7 +7,8 @@ cuts, fit the counts, find the centres, merge if asked. Everything that leaves t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +63,13 @@ class Settings:
     min_cluster_size: int | None
     n_clusters: int | None
     rows_per_person: int
+
+    def beyond_privacy(self) -> dict[str, Any]:
+        """Return the estimator's parameters that the privacy statement does not hold, by their names there."""
+        values = asdict(self)
+        values["budget_shares"] = dict(values.pop("shares"))
+        stated = ("epsilon", "delta", "variant", "rows_per_person")
+        return {name: value for name, value in values.items() if name not in stated}
 
     @property
     def paper(self) -> bool:

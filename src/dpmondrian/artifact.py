@@ -38,6 +38,8 @@ class Release:
     sizes, size_errors : float64 arrays of shape (n_clusters,)
     tree : Tree
     privacy : PrivacyStatement
+    parameters : dict
+        The other parameters of the run, by name: all public.
     """
 
     schema: Schema
@@ -48,12 +50,14 @@ class Release:
     size_errors: NDArray[np.float64]
     tree: Tree
     privacy: PrivacyStatement
+    parameters: dict[str, Any]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the release as plain JSON values."""
         return {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
+            "parameters": self.parameters,
             "columns": self.schema.to_dict(),
             "named": self.named,
             "clusters": [
@@ -134,6 +138,7 @@ class Release:
             size_errors=read("size_error", shape[:1]),
             tree=tree,
             privacy=privacy,
+            parameters={str(name): value for name, value in values["parameters"].items()},
         )
 
 

@@ -22,8 +22,8 @@ Pair: TypeAlias = Sequence[Any]
 Bounds: TypeAlias = "Pair | Sequence[Pair] | Mapping[str, Pair] | Schema | None"
 """One pair for all columns, a list with one pair per column, a mapping by column name, or a `Schema`."""
 
-LARGEST_BOUND = 1e100
-"""Bounds beyond this would overflow when distances are squared."""
+LARGEST_BOUND, SMALLEST_RANGE = 1e100, 1e-100
+"""Bounds beyond these would overflow when distances are squared, or ranges divided."""
 
 _WHOLE_WORDS = {"int": True, "whole": True, "integer": True, "float": False, "real": False}
 _EXAMPLE = "bounds={'age': (0, 120), 'children': (0, 12, 'int')}"
@@ -64,6 +64,11 @@ class Column:
         if not isinstance(self.name, str) or not isinstance(self.whole, bool | np.bool_):
             raise BoundsError(
                 f"A column needs a name and a truth value for 'whole'. Got {self.name!r}, {self.whole!r}."
+            )
+        if self.lower < self.upper < self.lower + SMALLEST_RANGE:
+            raise BoundsError(
+                f"The bounds of column {self.name!r} must be at least {SMALLEST_RANGE:g} apart. "
+                f"Got ({self.lower:g}, {self.upper:g}). Choose a smaller unit."
             )
         if not self.lower < self.upper:
             raise BoundsError(
@@ -190,6 +195,11 @@ class Schema:
 
 def _check_same_names(given: Sequence[str], names: Sequence[str]) -> None:
     unknown = [name for name in given if name not in names]
+    if unknown and names[0] == "x0":
+        raise BoundsError(
+            f"The 'bounds' parameter names columns, {unknown!r}, but the table is an array whose columns are only numbered, "
+            f"{list(names)!r}. Give a list of pairs in their order, or pass a data frame."
+        )
     if unknown:
         raise BoundsError(
             f"The 'bounds' parameter names columns that the table does not have: {unknown!r}.{nearest_names(unknown, names)} "
@@ -231,9 +241,12 @@ def _is_one_pair(bounds: Any) -> bool:
 
 def _column(name: str, pair: Any, whole: bool) -> Column:
     items = list(pair) if isinstance(pair, Sequence | np.ndarray) and not isinstance(pair, str) else [pair]
-    if len(items) == 4 or (items and isinstance(items[0], str)):  # ("children", 0, 12, "int")
+    if len(items) in (3, 4) and isinstance(items[0], str):  # ("children", 0, 12, "int")
         if items[0] != name:
-            raise BoundsError(f"The 'bounds' list names column {items[0]!r} where the table has {name!r}.")
+            raise BoundsError(
+                f"The 'bounds' list names column {items[0]!r} where the table has {name!r}. Give the list in the order of the "
+                "table, or a mapping by column name."
+            )
         items = items[1:]
     if len(items) == 3 and isinstance(items[2], str) and items[2] in _WHOLE_WORDS:
         whole = _WHOLE_WORDS[items.pop()]

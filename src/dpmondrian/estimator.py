@@ -19,7 +19,7 @@ from dpmondrian.artifact import Release
 from dpmondrian.domain import Bounds, Schema
 from dpmondrian.engines.memory import MISSING_RULES, MemoryEngine, missing_value_error
 from dpmondrian.engines.threads import Threads
-from dpmondrian.exceptions import DataError, NotReleasableWarning, ParameterError
+from dpmondrian.exceptions import DataError, NotReleasableWarning, ParameterError, ReleaseFileError
 from dpmondrian.frames import Table, read_table
 from dpmondrian.kernels import compiled
 from dpmondrian.release import Door
@@ -73,7 +73,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
     cluster_centers_ : ndarray of shape (n_clusters_, n_features_in_)
         Released centres, largest cluster first.
     cluster_sizes_ : ndarray of shape (n_clusters_,)
-        Released sizes; with noise, so not whole.
+        Released sizes, with noise, so not whole: of the leaves, or with `n_clusters` of the cells nearest to each centre.
     n_clusters_ : int
     tree_ : Tree
         Released cuts; prints as rules.
@@ -162,10 +162,19 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             door.plan, door.close(), schema, settings.rows_per_person, settings.variant, door.secure
         )
         release = Release(
-            schema, table.named, clusters.centres, clusters.centre_errors, clusters.sizes, clusters.size_errors,
-            clusters.tree, statement,
-        )  # fmt: skip
+            schema=schema,
+            named=table.named,
+            centres=clusters.centres,
+            centre_errors=clusters.centre_errors,
+            sizes=clusters.sizes,
+            size_errors=clusters.size_errors,
+            tree=clusters.tree,
+            privacy=statement,
+            parameters={"on_missing": self.on_missing} | settings.beyond_privacy(),
+        )
         self._take(release)
+        if not table.text_names:  # scikit-learn's convention: feature names are text or not there
+            del self.feature_names_in_
         self._labels = self._nearest(table, engine.nodes_of_rows(), clusters.cluster_of_node)
         return self
 
@@ -179,7 +188,8 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
     def predict(self, X: Any) -> NDArray[np.int32]:
         """Return the nearest cluster of every row: sensitive, stays with the holder of the rows.
 
-        Rows are clipped to the bounds first. Columns of a named table may come in any order. With
+        Nearest is by distance to the centre, as in KMeans; at the edges this may be another cluster than the one whose
+        rule in `tree_` the row fulfils. Rows are clipped to the bounds first. Columns of a named table may come in any order. With
         ``on_missing="drop"`` a row with missing values gets -1.
         """
         return self._nearest(self._table(X), None, None)
@@ -211,14 +221,20 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
     def load(cls, path: str | Path) -> DPM:
         """Return a fitted estimator from a saved release: it predicts, and holds no rows."""
         release = Release.load(path)
-        columns = release.schema.columns
-        bounds: Any = Schema(columns) if release.named else [
-            (c.lower, c.upper, "int" if c.whole else "float") for c in columns
-        ]  # fmt: skip
-        privacy = release.privacy
-        model = cls(
-            privacy.epsilon, privacy.delta, bounds, variant=privacy.variant, rows_per_person=privacy.rows_per_person
-        )
+        columns, privacy = release.schema.columns, release.privacy
+        pairs = [(column.lower, column.upper, "int" if column.whole else "float") for column in columns]
+        try:
+            model = cls(
+                privacy.epsilon,
+                privacy.delta,
+                release.schema if release.named else pairs,
+                variant=privacy.variant,
+                rows_per_person=privacy.rows_per_person,
+                **release.parameters,
+            )
+            model._settings()
+        except (TypeError, ParameterError):
+            raise ReleaseFileError("The saved release is damaged: its parameters are not those of DPM.") from None
         model._take(release)
         return model
 

@@ -19,6 +19,8 @@ from dpmondrian.exceptions import DataError
 __all__ = ["BLOCK_ROWS", "Table", "read_table"]
 
 BLOCK_ROWS = 16_384
+MOST_COLUMNS = 2**20
+"""With more, squared distances would no longer be exact (``docs/privacy/representation.md``)."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,8 @@ class Table:
     names : tuple of str
     named : bool
         Whether the names are the table's own.
+    text_names : bool
+        Whether they are text (in pandas they need not be).
     whole : tuple of bool
         Whether each column has an integer type.
     n_rows : int
@@ -41,6 +45,7 @@ class Table:
     whole: tuple[bool, ...]
     n_rows: int
     _source: Any
+    text_names: bool = True
 
     @property
     def n_columns(self) -> int:
@@ -77,19 +82,20 @@ class Table:
             )
         order = [self.names.index(name) for name in names]
         source = self._source.select(list(names))
-        return Table(tuple(names), True, tuple(self.whole[i] for i in order), self.n_rows, source)
+        return Table(tuple(names), True, tuple(self.whole[i] for i in order), self.n_rows, source, self.text_names)
 
 
 def read_table(X: Any) -> Table:
     """Return a view of a two-dimensional array or data frame, checked for shape and types only."""
-    X, named = _with_text_names(X)
+    X, text_names = _with_text_names(X)
     try:
         frame = nw.from_native(X, eager_only=True, pass_through=True)
     except nw.exceptions.DuplicateError:
-        repeated = sorted({name for name in X.columns if list(X.columns).count(name) > 1})
+        names = [str(name) for name in getattr(X, "column_names", None) or X.columns]
+        repeated = sorted({name for name in names if names.count(name) > 1})
         raise DataError(f"Column names must be different. Got {repeated!r} more than once; rename them.") from None
     if isinstance(frame, nw.DataFrame):
-        return _read_frame(frame, named)
+        return _read_frame(frame, text_names)
     if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
         raise DataError("The table is lazy. Call its collect() first, and pass what that returns.")
     return _read_array(X)
@@ -103,21 +109,23 @@ def _with_text_names(X: Any) -> tuple[Any, bool]:
     return X.set_axis([str(name) for name in names], axis=1), False
 
 
-def _read_frame(frame: nw.DataFrame[Any], named: bool) -> Table:
+def _read_frame(frame: nw.DataFrame[Any], text_names: bool) -> Table:
     names = frame.columns
     if not names:
         raise DataError("The table has no columns. Give at least one numeric column.")
+    _check_n_columns(len(names))
     types = frame.schema
     for name in names:
         dtype = types[name]
         if not (dtype.is_numeric() or dtype == nw.Boolean):
             raise DataError(
                 # Only the type's name: an enumeration would print its categories, which may come from the rows.
-                f"Column {name!r} has type {type(dtype).__name__}, but DPM clusters numbers. Leave it out, or encode it: one 0/1 column "
-                "per category, with the categories fixed beforehand and not read from the data."
+                f"Column {name!r} has type {type(dtype).__name__}, but DPM clusters numbers. Leave it out, or turn it "
+                "into numbers: days since a fixed date, or one 0/1 column per category, with the categories fixed beforehand "
+                "and not read from the data."
             )
     whole = tuple(types[name].is_integer() or types[name] == nw.Boolean for name in names)
-    return Table(tuple(names), named, whole, len(frame), frame)
+    return Table(tuple(names), True, whole, len(frame), frame, text_names)
 
 
 def _read_array(X: Any) -> Table:
@@ -147,10 +155,16 @@ def _read_array(X: Any) -> Table:
     if array.shape[1] == 0:
         # scikit-learn's wording, without the number of rows: that is a fact of the data.
         raise DataError("0 feature(s) (shape=(, 0)) while a minimum of 1 is required. Give at least one column.")
+    _check_n_columns(array.shape[1])
     names = tuple(f"x{j}" for j in range(array.shape[1]))
     # A list has no type of its own: NumPy would choose one by looking at the values.
     whole = isinstance(X, np.ndarray) and array.dtype.kind in "biu"
     return Table(names, False, (whole,) * array.shape[1], array.shape[0], array)
+
+
+def _check_n_columns(n_columns: int) -> None:
+    if n_columns > MOST_COLUMNS:
+        raise DataError(f"The table has {n_columns} columns; DPM takes at most {MOST_COLUMNS}. Leave some out.")
 
 
 def _numbers(array: NDArray[np.object_]) -> NDArray[np.float64]:
@@ -166,6 +180,12 @@ def _numbers(array: NDArray[np.object_]) -> NDArray[np.float64]:
 
 def _as_floats(rows: Any) -> NDArray[np.float64]:
     if isinstance(rows, nw.DataFrame):
-        columns = [rows[name].cast(nw.Float64).to_numpy() for name in rows.columns]
-        return np.ascontiguousarray(np.column_stack(columns))
+        return np.ascontiguousarray(np.column_stack([_column_as_floats(rows[name]) for name in rows.columns]))
     return np.ascontiguousarray(rows, dtype=np.float64)
+
+
+def _column_as_floats(column: nw.Series[Any]) -> NDArray[np.float64]:
+    try:
+        return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
+    except Exception:  # Arrow refuses integers that a float must round, and its error quotes them
+        return np.array(column.to_list(), dtype=np.float64)

@@ -90,6 +90,15 @@ class Grid:
         """Return the values that (real-valued) places stand for; the last axis runs over columns."""
         return self.origin + self.step * (places + np.where(self.on_value, 0.0, 0.5))
 
+    def sides(self, column: int, cut: int) -> tuple[int, int]:
+        """Return where the codes below a cut end and those above it begin.
+
+        Where each whole number has two codes, values lie in the even ones: the odd code between belongs to no side.
+        """
+        if self.on_value[column] and self.inverse_step[column] == 2 * self.places_per_code[column]:
+            return 2 * ((cut - 1) // 2) + 1, 2 * ((cut + 1) // 2)
+        return cut, cut
+
     @property
     def inverse_step(self) -> NDArray[np.float64]:
         """Places per unit of each column; a whole number where places stand for values."""

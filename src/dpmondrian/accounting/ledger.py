@@ -41,12 +41,17 @@ class Ledger:
     def write(
         self, draw: PlannedDraw, *, unit: str, sensitivity: float, scale: float, cost: float, n_draws: int
     ) -> None:
-        """Record a draw *before* it is made. The same entry may not be written twice."""
+        """Record a draw *before* it is made, at the cost of the noise it will use, which must be the planned one.
+
+        The same entry may not be written twice.
+        """
         key = (draw.name, draw.level)
         if self.plan.find(*key) is not draw or key in self._written:
             raise BudgetError(f"The draw {draw.name!r} at level {draw.level} is not open in the plan.")
         if cost > draw.cost * (1.0 + _TOLERANCE):
             raise BudgetError(f"The draw {draw.name!r} at level {draw.level} would cost more than planned.")
+        if cost < draw.cost * (1.0 - _TOLERANCE):
+            raise BudgetError(f"The draw {draw.name!r} at level {draw.level} would cost less than planned.")
         self._written[key] = Entry(draw.name, draw.level, draw.mechanism, unit, sensitivity, scale, draw.cost, n_draws)
 
     def close(self) -> tuple[Entry, ...]:
@@ -55,9 +60,13 @@ class Ledger:
         A draw that a short tree did not reach is charged like the others: the guarantee is that of
         the whole plan, since where the tree ends is itself released.
         """
-        return tuple(self._written.get((draw.name, draw.level), self._not_drawn(draw)) for draw in self.plan.draws)
+        return tuple(self._written.get((draw.name, draw.level)) or self._not_drawn(draw) for draw in self.plan.draws)
 
     def _not_drawn(self, draw: PlannedDraw) -> Entry:
+        """Return the entry of a draw that a short tree did not reach; only deeper levels may be missing."""
+        reached_by_tree = draw.name == "split" or (draw.name == "count" and draw.level != 0)
+        if not reached_by_tree:
+            raise BudgetError(f"The planned draw {draw.name!r} at level {draw.level} was not made.")
         sensitivity = float(self.rows_per_person)
         scale = draw.multiplier * sensitivity
         return Entry(draw.name, draw.level, draw.mechanism, "not drawn", sensitivity, scale, draw.cost, 0)

@@ -70,8 +70,11 @@ CENTRE_PARTS_WITH_K: Parts = {
     ("radius", 1): 0.02,
     ("clipped sums", 1): 0.30,
     ("radius", 2): 0.02,
-    **{("cell count", step): 0.02 for step in LLOYD_STEPS},
-    **{("clipped sums", step): 0.125 for step in LLOYD_STEPS},
+    **{
+        part: share
+        for step in LLOYD_STEPS
+        for part, share in ((("cell count", step), 0.02), (("clipped sums", step), 0.125))
+    },
 }
 """The same when leaves are merged to k clusters: centres of leaves need only be good enough to merge, and
 the rest pays for four steps in which every row counts for its nearest cluster."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.kernels.compiled import cut_scores
+from dpmondrian.kernels.compiled import cut_scores, first_cut
 from dpmondrian.scoring import STEPS
 from dpmondrian.scoring.centreness import centreness, centreness_change, centreness_slopes
 from dpmondrian.scoring.emptiness import emptiness, emptiness_change
@@ -33,8 +33,7 @@ class NodeCuts:
     def position(self, pick: int) -> tuple[int, int]:
         """Return the column and the cut of a candidate (public)."""
         column = bisect_right(self.begin, pick) - 1
-        first = 1 + self.stride * ((self.low[column] + self.stride - 1) // self.stride)
-        return column, first + self.stride * (pick - self.begin[column])
+        return column, int(first_cut(self.low[column], self.stride)) + self.stride * (pick - self.begin[column])
 
     def exact_sides(self, column: int, cut: int) -> tuple[int, int]:
         """Return the numbers of rows below and above a cut."""

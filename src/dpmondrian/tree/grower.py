@@ -105,10 +105,10 @@ def grow(engine: Engine, door: Door, grid: Grid, rule: SplitRule, noisy_total: i
         splits = Splits(len(nodes) + 2 * len(open_nodes))
         grown: list[Node] = []
         for node, choice, sides in zip(open_nodes, choices, noisy_sides, strict=True):
-            if min(sides) < limit:
+            if min(sides) < limit or not _inside(node, *choice):
                 node.rejected_counts = (sides[0], sides[1])
                 continue
-            children = _split(node, *choice, sides, len(nodes))
+            children = _split(node, *choice, sides, len(nodes), grid)
             splits.add(node.number, node.column, node.cut, children[0].number, children[1].number)
             nodes += children
             grown += children
@@ -144,14 +144,17 @@ def _choose(
     return choices, np.array(exact_sides, dtype=np.int64)
 
 
-def _split(node: Node, column: int, cut: int, sides: list[int], next_number: int) -> list[Node]:
+def _inside(node: Node, column: int, cut: int) -> bool:
+    """Return whether a cut lies within the node's box; only the paper's candidates may lie outside (public)."""
+    return bool(node.low[column] < cut < node.high[column])
+
+
+def _split(node: Node, column: int, cut: int, sides: list[int], next_number: int, grid: Grid) -> list[Node]:
     """Turn a leaf into an inner node and return its two children."""
     node.column, node.cut = column, cut
     node.children = (next_number, next_number + 1)
     below_high, above_low = node.high.copy(), node.low.copy()
-    below_high[column] = above_low[column] = cut
-    if node.high[column] < cut or node.low[column] > cut:  # only without `within_box`: a side outside the box
-        below_high[column], above_low[column] = node.high[column], node.low[column]
+    below_high[column], above_low[column] = grid.sides(column, cut)
     return [
         Node(next_number, node.number, node.level + 1, node.low, below_high, sides[0]),
         Node(next_number + 1, node.number, node.level + 1, above_low, node.high, sides[1]),

@@ -24,6 +24,9 @@ _LARGEST = 1e100
 class Tree:
     """Flat arrays over nodes; node 0 is the root. Everything in it is released.
 
+    A leaf is a box between cuts, with its own size; a cluster of `DPM` is what lies nearest to its centre. Where clusters
+    are well separated these are the same rows, elsewhere they differ at the edges.
+
     Attributes
     ----------
     column : int array
@@ -157,11 +160,7 @@ class Tree:
         children = np.concatenate([self.left[inner], self.right[inner]])
         if not np.all(self.column < len(self.names)) or not np.all(np.isfinite(self.threshold[inner])):
             raise ValueError("a cut has no column or no threshold")
-        if (
-            not np.all(np.isfinite(self.size))
-            or not np.all(np.isfinite(self.size_error))
-            or np.any(self.cluster[leaf] < 0)
-        ):
+        if not np.all(np.abs([self.size, self.size_error]) <= _LARGEST) or np.any(self.cluster[leaf] < 0):
             raise ValueError("a node has no size or a leaf no cluster")
         if not np.all(children > np.tile(parents, 2)) or sorted(children.tolist()) != list(range(1, len(self.column))):
             raise ValueError("the nodes do not form a tree")
