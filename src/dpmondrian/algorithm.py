@@ -145,14 +145,11 @@ def _split_rule(door: Door, settings: Settings) -> SplitRule:
 
 def _sizes(tree: GrownTree, door: Door, settings: Settings) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return sizes and standard errors of all nodes: fitted along the tree, or as drawn for the paper."""
-
-    def variance(level: int) -> float:
-        return door.count_deviation(level) ** 2
-
+    variances = [door.count_deviation(level) ** 2 for level in range(settings.max_depth + 1)]
     if settings.paper:
         drawn = np.array([float(node.noisy_count) for node in tree.nodes])
-        return drawn, np.sqrt([variance(node.level) for node in tree.nodes])
-    return consistent_counts(tree, variance)
+        return drawn, np.sqrt([variances[node.level] for node in tree.nodes])
+    return consistent_counts(tree, variances.__getitem__)
 
 
 def _centres(

@@ -158,24 +158,25 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             )
         with MemoryEngine(table, schema, self.on_missing) as engine:
             clusters = cluster(engine, door, schema, settings)
-        statement = make_statement(
-            door.plan, door.close(), schema, settings.rows_per_person, settings.variant, door.secure
-        )
-        release = Release(
-            schema=schema,
-            named=table.named,
-            centres=clusters.centres,
-            centre_errors=clusters.centre_errors,
-            sizes=clusters.sizes,
-            size_errors=clusters.size_errors,
-            tree=clusters.tree,
-            privacy=statement,
-            parameters={"on_missing": self.on_missing} | settings.beyond_privacy(),
-        )
-        self._take(release)
-        if not table.text_names:  # scikit-learn's convention: feature names are text or not there
-            del self.feature_names_in_
-        self._labels = self._nearest(table, engine.nodes_of_rows(), clusters.cluster_of_node)
+            statement = make_statement(
+                door.plan, door.close(), schema, settings.rows_per_person, settings.variant, door.secure
+            )
+            self._take(
+                Release(
+                    schema=schema,
+                    named=table.named,
+                    centres=clusters.centres,
+                    centre_errors=clusters.centre_errors,
+                    sizes=clusters.sizes,
+                    size_errors=clusters.size_errors,
+                    tree=clusters.tree,
+                    privacy=statement,
+                    parameters={"on_missing": self.on_missing} | settings.beyond_privacy(),
+                )
+            )
+            if not table.text_names:  # scikit-learn's convention: feature names are text or not there
+                del self.feature_names_in_
+            self._labels = self._nearest(table, engine.threads, engine.nodes_of_rows(), clusters.cluster_of_node)
         return self
 
     @property
@@ -192,7 +193,9 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         rule in `tree_` the row fulfils. Rows are clipped to the bounds first. Columns of a named table may come in any order. With
         ``on_missing="drop"`` a row with missing values gets -1.
         """
-        return self._nearest(self._table(X), None, None)
+        table = self._table(X)
+        with Threads(table.n_rows) as threads:
+            return self._nearest(table, threads)
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return the distance of every row to every centre: sensitive, stays with the holder of the rows.
@@ -313,7 +316,11 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         return table
 
     def _nearest(
-        self, table: Table, nodes: NDArray[np.int16] | None, cluster_of_node: NDArray[np.int64] | None
+        self,
+        table: Table,
+        threads: Threads,
+        nodes: NDArray[np.int16] | None = None,
+        cluster_of_node: NDArray[np.int64] | None = None,
     ) -> NDArray[np.int32]:
         """Return the nearest centre of every row; the node that a row is in is a hint that saves time."""
         schema, centres = self.release_.schema, self.release_.centres
@@ -329,9 +336,8 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
                 cluster_of_node, labels, start,
             )  # fmt: skip
 
-        with Threads(table.n_rows) as threads:
-            if not all(threads.map(assign, table.starts())):
-                raise missing_value_error()
+        if not all(threads.map(assign, table.starts())):
+            raise missing_value_error()
         return labels
 
     def __dir__(self) -> list[str]:

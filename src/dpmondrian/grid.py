@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,7 +100,7 @@ class Grid:
             return 2 * ((cut - 1) // 2) + 1, 2 * ((cut + 1) // 2)
         return cut, cut
 
-    @property
+    @cached_property
     def inverse_step(self) -> NDArray[np.float64]:
         """Places per unit of each column; a whole number where places stand for values."""
         inverse: NDArray[np.float64] = 1.0 / self.step

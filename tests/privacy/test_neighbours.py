@@ -386,6 +386,7 @@ class RoutesByPosition(MemoryEngine):
 
     def route(self, splits):
         super().route(splits)
+        self._nodes_settled()
         inner = np.flatnonzero(splits.column >= 0)
         for left, right in zip(splits.left[inner], splits.right[inner], strict=True):
             moved = np.flatnonzero((self._node == left) | (self._node == right))

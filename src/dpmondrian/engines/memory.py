@@ -48,18 +48,28 @@ class MemoryEngine:
         self._table = table
         self._schema = schema
         self._missing = MISSING_RULES[on_missing]
-        self._threads = Threads(table.n_rows, n_threads)
+        self.threads = Threads(table.n_rows, n_threads)
         self._grouped_by: list[int] | None = None
+        self._splits: Splits | None = None
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._threads.__exit__()
+        self.threads.__exit__()
 
     def _over_rows(self, kernel: Callable[[slice], Any]) -> list[Any]:
-        """Return what a kernel answers on each part of the rows."""
-        return list(self._threads.map(kernel, self._threads.row_parts(len(self._node))))
+        """Return what a kernel answers on each part of the rows, after moving the rows of cut nodes."""
+        splits, self._splits = self._splits, None
+
+        def work(part: slice) -> Any:
+            if splits is not None:
+                compiled.route(
+                    self._codes[:, part], self._node[part], splits.column, splits.cut, splits.left, splits.right
+                )
+            return kernel(part)
+
+        return self.threads.map(work, self.threads.row_parts(len(self._node)))
 
     def gap_counts(self, thresholds: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
         """Return how many gaps are within each threshold, and the number of gaps; sorts each column once."""
@@ -103,10 +113,10 @@ class MemoryEngine:
             for first_row in self._table.starts():
                 filled = quantise(first_row, filled)
         else:
-            filled = max(self._threads.map(lambda row: quantise(row, row), self._table.starts()), default=0)
+            filled = max(self.threads.map(lambda row: quantise(row, row), self._table.starts()), default=0)
         self._codes, self._places = codes[:, :filled], places[:, :filled]
         self._node = np.zeros(filled, dtype=np.int16)
-        self._grouped_by = None
+        self._grouped_by = self._splits = None
         return filled
 
     def _slots(self, nodes: list[int]) -> NDArray[np.int16]:
@@ -123,11 +133,16 @@ class MemoryEngine:
         ))  # fmt: skip
 
     def route(self, splits: Splits) -> None:
-        """Move the rows of cut nodes to their children."""
+        """Move the rows of cut nodes to their children; done together with the next pass over the rows."""
+        self._nodes_settled()
         self._grouped_by = None
-        self._over_rows(lambda part: compiled.route(
-            self._codes[:, part], self._node[part], splits.column, splits.cut, splits.left, splits.right
-        ))  # fmt: skip
+        self._splits = splits
+
+    def _nodes_settled(self) -> NDArray[np.int16]:
+        """Return the node of every row, after rows that wait to be moved."""
+        if self._splits is not None:
+            self._over_rows(lambda part: None)
+        return self._node
 
     def regroup(self, centres: NDArray[np.int64]) -> NDArray[np.int64]:
         """Move every row to the node numbered like its nearest centre; return the rows per centre."""
@@ -141,19 +156,19 @@ class MemoryEngine:
         Grouping copies the places once; it pays because several questions about the same nodes follow.
         """
         if self._grouped_by != nodes:
-            slot_of = self._slots(nodes)
+            slot_of, node = self._slots(nodes), self._nodes_settled()
 
             def group(start: int) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
                 part = slice(start, start + _ROWS_PER_GROUPING)
                 grouped: tuple[NDArray[np.uint16], NDArray[np.int64]] = compiled.group_rows(
-                    self._places[:, part], self._node[part], slot_of, len(nodes)
+                    self._places[:, part], node[part], slot_of, len(nodes)
                 )
                 return grouped
 
-            starts = range(0, max(1, len(self._node)), _ROWS_PER_GROUPING)
-            self._grouped = list(self._threads.map(group, starts))
+            starts = range(0, max(1, len(node)), _ROWS_PER_GROUPING)
+            self._grouped = self.threads.map(group, starts)
             self._grouped_by = list(nodes)
-        return _total(list(self._threads.map(lambda part: kernel(*part), self._grouped)))
+        return _total(self.threads.map(lambda part: kernel(*part), self._grouped))
 
     def box_sums(self, nodes: list[int], middle: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return per node the sum of ``place - middle``."""
@@ -177,9 +192,12 @@ class MemoryEngine:
 
     def nodes_of_rows(self) -> NDArray[np.int16] | None:
         """Return the node of every row of the table, or None if rows were left out (sensitive)."""
-        return self._node if len(self._node) == self._table.n_rows else None
+        node = self._nodes_settled()
+        return node if len(node) == self._table.n_rows else None
 
 
 def _total(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Return the sum of the parts' integers."""
-    return parts[0] if len(parts) == 1 else np.sum(parts, axis=0)
+    """Return the sum of the parts' integers, in the first of them."""
+    for part in parts[1:]:
+        parts[0] += part
+    return parts[0]

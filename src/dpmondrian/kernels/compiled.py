@@ -79,16 +79,23 @@ def quantise(
 
 @njit(nogil=True, cache=True)
 def _quantise_column(values, lower, upper, origin, inverse_step, on_value, last_place, inverse_width, places, codes):
+    """Write places and codes of one column of a tile, in short loops that the compiler turns into vector code."""
+    whole_places = np.empty(values.shape[0], dtype=np.int32)
     for i in range(values.shape[0]):
-        x = min(max(values[i], lower), upper)
+        x = values[i]
+        x = lower if x < lower else x
+        x = upper if x > upper else x
         if on_value:
             place = np.rint(x - origin) * inverse_step
         else:
             place = np.ceil((x - origin) * inverse_step) - 1.0
-        place = min(max(place, 0.0), last_place)
-        places[i] = np.int32(place)
+        place = 0.0 if place < 0.0 else place
+        whole_places[i] = np.int32(last_place if place > last_place else place)
+    for i in range(values.shape[0]):
+        places[i] = whole_places[i]
+    for i in range(values.shape[0]):
         # Equals place // width: the half keeps the quotient away from whole numbers, so rounding cannot matter.
-        codes[i] = np.int32((place + 0.5) * inverse_width)
+        codes[i] = np.int32((np.float64(whole_places[i]) + 0.5) * inverse_width)
 
 
 @njit(nogil=True, cache=True)
