@@ -312,7 +312,7 @@ def answers(rows: np.ndarray, on_missing: str, n_threads: int) -> list[Any]:
     thresholds = np.array([[10**8, 10**9, 10**10]] * 2)
     radius = np.array([20_000, 30_000])
     with MemoryEngine(read_table(rows), schema, on_missing, n_threads) as engine:
-        assert engine._threads.n_parts == n_threads
+        assert engine.threads.n_parts == n_threads
         result: list[Any] = [engine.encode(grid), engine.histograms([0])]
         gap_counts, n_gaps = engine.gap_counts(np.array([1e-3, 1e-2, 1e-1]))
         result += [gap_counts, n_gaps]
