@@ -22,7 +22,7 @@ from dpmondrian.accounting.plan import (
     pure_plan,
     zcdp_plan,
 )
-from dpmondrian.centres.clipped import MeanFinder, leaf_groups
+from dpmondrian.centres.clipped import MeanFinder, Means, leaf_groups
 from dpmondrian.centres.lloyd import Cells, doubled_means, lloyd_steps, merged_means
 from dpmondrian.centres.paper import domain_means
 from dpmondrian.domain import Schema
@@ -163,16 +163,11 @@ def _centres(
 ) -> tuple[Cells, NDArray[np.int64]]:
     """Return the clusters and the cluster of every leaf: leaves as they are, or merged to k."""
     groups = leaf_groups(tree.leaves, grid, leaf_sizes)
-    one_each = np.arange(len(leaf_sizes))
     if settings.paper:
         means = domain_means(engine, door, grid, groups)
-        if settings.n_clusters is None:
-            return Cells(means, leaf_sizes, leaf_errors), one_each
-        means, cluster_of_leaf = merged_means(means, groups.sizes[:, 0], settings.n_clusters)
-        member = np.eye(len(means.places))[cluster_of_leaf].T
-        return Cells(means, member @ leaf_sizes, np.sqrt(member @ leaf_errors**2)), cluster_of_leaf
-    noisy_total = round(float(leaf_sizes.sum()))
-    finder = MeanFinder(engine, door, grid, noisy_total)
+        return _merged_leaves(means, leaf_sizes, leaf_errors, settings.n_clusters or len(leaf_sizes))
+    one_each = np.arange(len(leaf_sizes))
+    finder = MeanFinder(engine, door, grid, noisy_total=round(float(leaf_sizes.sum())))
     means = finder.coarse(groups)
     radius = finder.radius(1, groups, means)
     means = finder.clipped(1, groups, means, radius)
@@ -184,6 +179,15 @@ def _centres(
     else:
         means, cluster_of_leaf = merged_means(means, groups.sizes[:, 0], settings.n_clusters)
     return lloyd_steps(engine, door, grid, finder, means, leaf_sizes.sum()), cluster_of_leaf
+
+
+def _merged_leaves(
+    means: Means, leaf_sizes: NDArray[np.float64], leaf_errors: NDArray[np.float64], n_clusters: int
+) -> tuple[Cells, NDArray[np.int64]]:
+    """Return leaves merged to at most k clusters, whose sizes are the sums of theirs."""
+    means, cluster_of_leaf = merged_means(means, np.maximum(leaf_sizes, 1.0), n_clusters)
+    member = np.eye(len(means.places))[cluster_of_leaf].T
+    return Cells(means, member @ leaf_sizes, np.sqrt(member @ leaf_errors**2)), cluster_of_leaf
 
 
 def _clustering(
