@@ -40,7 +40,8 @@ def _opendp_measurement(mechanism: str, scale: float) -> Any:
 
 def opendp_noise(mechanism: str, scale: float, size: int) -> NDArray[np.int64]:
     """Return `size` integers of noise drawn by OpenDP from its own secure generator."""
-    return np.asarray(_opendp_measurement(mechanism, scale)(np.zeros(size, dtype=np.int64)), dtype=np.int64)
+    # For a few values a list crosses into OpenDP faster than an array.
+    return np.array(_opendp_measurement(mechanism, scale)([0] * size), dtype=np.int64)
 
 
 class Sampler:
