@@ -20,7 +20,7 @@ from dpmondrian.kernels.reference import DROP, ERROR, MIDDLE
 __all__ = ["MISSING_RULES", "MemoryEngine", "missing_value_error"]
 
 _ROWS_PER_GROUPING = 2**16
-"""Rows are grouped by node within parts of this size, whose columns fit the processor's cache."""
+"""Rows are grouped by node within parts of at most this size, whose columns fit the processor's cache."""
 _MOST_NODES = 2**14
 """More than the deepest tree has (depth 12: 8,191 nodes)."""
 
@@ -158,15 +158,16 @@ class MemoryEngine:
         if self._grouped_by != nodes:
             slot_of, node = self._slots(nodes), self._nodes_settled()
 
+            size = max(1, min(_ROWS_PER_GROUPING, -(-len(node) // self.threads.n_parts)))
+
             def group(start: int) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
-                part = slice(start, start + _ROWS_PER_GROUPING)
+                part = slice(start, start + size)
                 grouped: tuple[NDArray[np.uint16], NDArray[np.int64]] = compiled.group_rows(
                     self._places[:, part], node[part], slot_of, len(nodes)
                 )
                 return grouped
 
-            starts = range(0, max(1, len(node)), _ROWS_PER_GROUPING)
-            self._grouped = self.threads.map(group, starts)
+            self._grouped = self.threads.map(group, range(0, max(1, len(node)), size))
             self._grouped_by = list(nodes)
         return _total(self.threads.map(lambda part: kernel(*part), self._grouped))
 
