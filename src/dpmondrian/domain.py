@@ -195,15 +195,10 @@ class Schema:
 
 def _check_same_names(given: Sequence[str], names: Sequence[str]) -> None:
     unknown = [name for name in given if name not in names]
-    if unknown and names[0] == "x0":
-        raise BoundsError(
-            f"The 'bounds' parameter names columns, {unknown!r}, but the table is an array whose columns are only numbered, "
-            f"{list(names)!r}. Give a list of pairs in their order, or pass a data frame."
-        )
     if unknown:
         raise BoundsError(
             f"The 'bounds' parameter names columns that the table does not have: {unknown!r}.{nearest_names(unknown, names)} "
-            f"Columns of the table: {list(names)!r}."
+            f"Columns of the table: {list(names)!r}. For an array, whose columns are only numbered, give a list of pairs."
         )
     missing = [name for name in names if name not in given]
     if missing:

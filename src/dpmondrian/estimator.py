@@ -17,7 +17,7 @@ from dpmondrian.accounting.statement import PrivacyStatement, make_statement
 from dpmondrian.algorithm import ALPHA, ALPHA_WITH_K, Settings, cluster, make_plan
 from dpmondrian.artifact import Release
 from dpmondrian.domain import Bounds, Schema
-from dpmondrian.engines.memory import MISSING_RULES, MemoryEngine, missing_value_error
+from dpmondrian.engines.memory import MISSING_RULES, MemoryEngine, clipped_rows, missing_value_error
 from dpmondrian.engines.threads import Threads
 from dpmondrian.exceptions import DataError, NotReleasableWarning, ParameterError, ReleaseFileError
 from dpmondrian.frames import Table, read_table
@@ -205,11 +205,11 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         """
         table = self._table(X)
         release = self.release_
-        lower, upper, weights = release.schema.lower, release.schema.upper, release.schema.weights
+        weights = release.schema.weights
         distances = np.empty((table.n_rows, len(release.centres)))
         start = 0
         for block in table.blocks():
-            rows = _without_missing(block, lower, upper, self._missing_rule())
+            rows = clipped_rows(block, release.schema, self._missing_rule())
             for c, centre in enumerate(release.centres):
                 distances[start : start + len(rows), c] = np.sqrt((((rows - centre) * weights) ** 2).sum(axis=1))
             start += len(rows)
@@ -362,15 +362,3 @@ def _half_gaps(centres: NDArray[np.float64]) -> NDArray[np.float64]:
     np.fill_diagonal(squares, np.inf)
     gaps: NDArray[np.float64] = np.sqrt(squares.min(axis=1))
     return 0.5 * (1.0 - 1e-9) * gaps
-
-
-def _without_missing(
-    block: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64], missing: int
-) -> NDArray[np.float64]:
-    """Return clipped rows; missing values raise, become NaN, or become the middle of the bounds."""
-    finite = np.isfinite(block)
-    if not finite.all():
-        if missing == MISSING_RULES["error"]:
-            raise missing_value_error()
-        block = np.where(finite, block, (lower + upper) / 2 if missing == MISSING_RULES["middle"] else np.nan)
-    return np.clip(block, lower, upper)

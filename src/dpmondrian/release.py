@@ -70,17 +70,14 @@ class Door:
                 "'rows_per_person'."
             )
 
-    def count_scale(self, level: int, name: str = "count") -> float:
-        """Return the noise scale of the counts of a level, in rows (public)."""
-        return self.plan.find(name, level).multiplier * self.rows_per_person
-
     def count_deviation(self, level: int, name: str = "count") -> float:
         """Return the standard deviation of the noise of the counts of a level, in rows (public)."""
-        return self.count_scale(level, name) * _DEVIATION[self.plan.find(name, level).mechanism]
+        draw = self.plan.find(name, level)
+        return self._scale(draw) * _DEVIATION[draw.mechanism]
 
-    def _sum_multiplier(self, name: str, step: int | None) -> float:
-        """Return the noise scale of sums per unit of one row's sensitivity."""
-        return self.plan.find(name, step).multiplier * self.rows_per_person
+    def _scale(self, draw: PlannedDraw) -> float:
+        """Return the noise scale per unit of what one row can change."""
+        return draw.multiplier * self.rows_per_person
 
     def counts(
         self, level: int, exact_counts: Sequence[int] | NDArray[np.int64], name: str = "count"
@@ -95,8 +92,7 @@ class Door:
         """
         draw = self.plan.find(name, level)
         exact = np.asarray(exact_counts, dtype=np.int64)
-        scale = self.count_scale(level, name)
-        sensitivity = self.rows_per_person
+        scale, sensitivity = self._scale(draw), self.rows_per_person
         self._write(draw, "rows", sensitivity, scale, scale, sensitivity / scale, exact.size)
         scales = np.full(exact.size, scale)
         return exact + self._sampler.noise(draw.mechanism, scales, draw.name, level)
@@ -146,7 +142,7 @@ class Door:
             shape = np.sqrt(widths * widths.sum(axis=1, keepdims=True))
         else:
             shape = np.cbrt(widths) * np.cbrt(widths * widths).sum(axis=1, keepdims=True)
-        scales = self._sum_multiplier(name, None) * shape
+        scales = self._scale(draw) * shape
         ratio = self.rows_per_person * widths / scales
         inverse = np.sqrt((ratio**2).sum(axis=1)) if draw.mechanism == "discrete Gaussian" else ratio.sum(axis=1)
         return self._sums(name, None, exact_sums, scales, float(inverse.max()), "half-widths of the box")
@@ -162,8 +158,8 @@ class Door:
         most ``radius[group]``, plus discrete noise of scale ``z * radius``. Argument: ``docs/privacy/sums.md``;
         tests that try to break it: ``tests/privacy/test_neighbours.py``.
         """
-        multiplier = self._sum_multiplier(name, step)
-        scales = np.repeat(multiplier * radius[:, None].astype(np.float64), exact_sums.shape[1], axis=1)
+        scale = self._scale(self.plan.find(name, step))
+        scales = np.repeat(scale * radius[:, None].astype(np.float64), exact_sums.shape[1], axis=1)
         inverse = float((self.rows_per_person * radius / scales[:, 0]).max())
         return self._sums(name, step, exact_sums, scales, inverse, "radii")
 
@@ -177,8 +173,7 @@ class Door:
         unit: str,
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         draw = self.plan.find(name, step)
-        scale = self._sum_multiplier(name, step)
-        self._write(draw, unit, self.rows_per_person, scale, float(scales.max()), inverse, exact_sums.size)
+        self._write(draw, unit, self.rows_per_person, self._scale(draw), float(scales.max()), inverse, exact_sums.size)
         noise = self._sampler.noise(draw.mechanism, scales, name, step or 0).reshape(exact_sums.shape)
         return exact_sums + noise, scales * _DEVIATION[draw.mechanism]
 

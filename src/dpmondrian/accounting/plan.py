@@ -174,6 +174,42 @@ def _usable(shares: Mapping[str, float], max_depth: int) -> dict[str, float]:
     return {name: share / whole for name, share in used.items()}
 
 
+def _draw(currency: str, name: str, level: int | None, mechanism: str, cost: float) -> PlannedDraw:
+    """Return the draw whose noise costs `cost`: the inverse of `Plan.cost_of`, but for the paper's averages."""
+    if currency == "epsilon":
+        multiplier = 1.0 / cost
+    elif mechanism == "discrete Gaussian":
+        multiplier = gaussian_multiplier(cost)
+    else:
+        multiplier = 1.0 / math.sqrt(8.0 * cost)
+    return PlannedDraw(name, level, mechanism, multiplier, cost)
+
+
+def _tree_draws(
+    currency: str, part: Mapping[str, float], max_depth: int, noise: str, choice: str, floor: float
+) -> tuple[list[PlannedDraw], list[PlannedDraw]]:
+    """Return the counts and the splits of all levels, with the growth over levels that suits the currency."""
+    growth = 2.0 ** (2.0 / 3.0) if currency == "rho" else math.sqrt(2.0)
+    counts = _over_levels(part["counts"], growth, max_depth + 1, floor)
+    splits = _over_levels(part.get("splits", 0.0), growth, max_depth)
+    return (
+        [_draw(currency, "count", level, noise, cost) for level, cost in enumerate(counts)],
+        [_draw(currency, "split", level, choice, cost) for level, cost in enumerate(splits)],
+    )
+
+
+def _default_draws(
+    currency: str, part: Mapping[str, float], max_depth: int, noise: str, choice: str, parts: Parts
+) -> tuple[PlannedDraw, ...]:
+    """Return the draws of the default variant: counts, splits, then the parts of the centres."""
+    counts, splits = _tree_draws(currency, part, max_depth, noise, choice, ROOT_COUNT_FLOOR)
+    centres = [
+        _draw(currency, name, step, choice if name == "radius" else noise, part["centres"] * share)
+        for (name, step), share in parts.items()
+    ]
+    return (*counts, *splits, *centres)
+
+
 def zcdp_plan(
     epsilon: float, delta: float, max_depth: int, shares: Mapping[str, float], parts: Parts = CENTRE_PARTS
 ) -> Plan:
@@ -184,22 +220,8 @@ def zcdp_plan(
     """
     rho = rho_from_epsilon(epsilon, delta) * _SAFETY
     part = {name: rho * share for name, share in _usable(shares, max_depth).items()}
-    growth = 2.0 ** (2.0 / 3.0)
-    draws = [
-        PlannedDraw("count", level, "discrete Gaussian", gaussian_multiplier(cost), cost)
-        for level, cost in enumerate(_over_levels(part["counts"], growth, max_depth + 1, ROOT_COUNT_FLOOR))
-    ]
-    draws += [
-        PlannedDraw("split", level, "exponential mechanism", 1.0 / math.sqrt(8.0 * cost), cost)
-        for level, cost in enumerate(_over_levels(part.get("splits", 0.0), growth, max_depth))
-    ]
-    for (name, step), share in parts.items():
-        cost = part["centres"] * share
-        if name == "radius":
-            draws.append(PlannedDraw(name, step, "exponential mechanism", 1.0 / math.sqrt(8.0 * cost), cost))
-        else:
-            draws.append(PlannedDraw(name, step, "discrete Gaussian", gaussian_multiplier(cost), cost))
-    return Plan(epsilon, delta, "rho", tuple(draws))
+    draws = _default_draws("rho", part, max_depth, "discrete Gaussian", "exponential mechanism", parts)
+    return Plan(epsilon, delta, "rho", draws)
 
 
 def pure_plan(epsilon: float, max_depth: int, shares: Mapping[str, float], parts: Parts = CENTRE_PARTS) -> Plan:
@@ -208,41 +230,19 @@ def pure_plan(epsilon: float, max_depth: int, shares: Mapping[str, float], parts
     Over the levels a cost grows like ``2**(level / 2)``, the optimum where epsilons add up.
     """
     part = {name: epsilon * _SAFETY * share for name, share in _usable(shares, max_depth).items()}
-    growth = math.sqrt(2.0)
-    costs = [
-        ("count", level, "discrete Laplace", cost)
-        for level, cost in enumerate(_over_levels(part["counts"], growth, max_depth + 1, ROOT_COUNT_FLOOR))
-    ]
-    costs += [
-        ("split", level, "permute-and-flip", cost)
-        for level, cost in enumerate(_over_levels(part.get("splits", 0.0), growth, max_depth))
-    ]
-    draws = [PlannedDraw(name, level, kind, 1.0 / cost, cost) for name, level, kind, cost in costs]
-    for (name, step), share in parts.items():
-        kind = "permute-and-flip" if name == "radius" else "discrete Laplace"
-        draws.append(PlannedDraw(name, step, kind, 1.0 / (part["centres"] * share), part["centres"] * share))
-    return Plan(epsilon, 0.0, "epsilon", tuple(draws))
+    draws = _default_draws("epsilon", part, max_depth, "discrete Laplace", "permute-and-flip", parts)
+    return Plan(epsilon, 0.0, "epsilon", draws)
 
 
 def paper_plan(epsilon: float, delta: float, max_depth: int, shares: Mapping[str, float]) -> Plan:
     """Return the paper's plan: pure counts, interval and splits, Gaussian averages, basic composition."""
     part = {name: epsilon * _SAFETY * share for name, share in _usable(shares, max_depth).items()}
     averages_delta = (1.0 - PAPER_DELTA_FOR_OFFSET) * delta
-    growth = math.sqrt(2.0)
-    draws = [
-        PlannedDraw("count", level, "discrete Laplace", 1.0 / cost, cost)
-        for level, cost in enumerate(_over_levels(part["counts"], growth, max_depth + 1))
-    ]
-    if max_depth > 0:
-        cost = part["interval"]
-        draws.append(PlannedDraw("interval size", None, "exponential mechanism", 1.0 / cost, cost))
-    draws += [
-        PlannedDraw("split", level, "exponential mechanism", 1.0 / cost, cost)
-        for level, cost in enumerate(_over_levels(part.get("splits", 0.0), growth, max_depth))
-    ]
+    counts, splits = _tree_draws("epsilon", part, max_depth, "discrete Laplace", "exponential mechanism", floor=0.0)
+    interval = [_draw("epsilon", "interval size", None, "exponential mechanism", part["interval"])] if max_depth else []
     rho = rho_from_epsilon(part["centres"], averages_delta)
-    draws.append(PlannedDraw("sums", None, "discrete Gaussian", gaussian_multiplier(rho), part["centres"]))
-    return Plan(epsilon, delta, "epsilon", tuple(draws), averages_delta)
+    averages = PlannedDraw("sums", None, "discrete Gaussian", gaussian_multiplier(rho), part["centres"])
+    return Plan(epsilon, delta, "epsilon", (*counts, *interval, *splits, averages), averages_delta)
 
 
 def paper_offsets(plan: Plan, max_depth: int) -> list[float]:

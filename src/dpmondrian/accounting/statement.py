@@ -151,16 +151,17 @@ def make_statement(
     plan: Plan, entries: tuple[Entry, ...], schema: Schema, rows_per_person: int, variant: str, secure: bool
 ) -> PrivacyStatement:
     """Return the statement of a finished run."""
-    unit = "one row" if rows_per_person == 1 else f"one person with up to {rows_per_person} rows"
-    rows = "one row" if rows_per_person == 1 else f"all rows of one person, at most {rows_per_person},"
-    scaled = "" if rows_per_person == 1 else f"; every sensitivity below is multiplied by {rows_per_person}"
+    unit, rows = "one row", "one row"
+    if rows_per_person > 1:
+        unit = f"one person with up to {rows_per_person} rows"
+        rows = f"all rows of one person, at most {rows_per_person}; every sensitivity below is multiplied by {rows_per_person}"
     return PrivacyStatement(
         epsilon=plan.epsilon,
         delta=plan.delta,
         rho=plan.rho,
         releasable=secure,
         unit=unit,
-        neighbours=f"one arises from the other by adding or removing {rows}{scaled}".replace(",;", ";").rstrip(","),
+        neighbours=f"one arises from the other by adding or removing {rows}",
         rows_per_person=rows_per_person,
         variant=variant,
         currency=plan.currency,

@@ -17,7 +17,7 @@ from dpmondrian.grid import Grid
 from dpmondrian.kernels import compiled
 from dpmondrian.kernels.reference import DROP, ERROR, MIDDLE
 
-__all__ = ["MISSING_RULES", "MemoryEngine", "missing_value_error"]
+__all__ = ["MISSING_RULES", "MemoryEngine", "clipped_rows", "missing_value_error"]
 
 _ROWS_PER_GROUPING = 2**16
 """Rows are grouped by node within parts of at most this size, whose columns fit the processor's cache."""
@@ -33,6 +33,16 @@ def missing_value_error() -> DataError:
         "The table contains NaN, missing or infinite values, and on_missing='error'. Use on_missing='drop' to leave such "
         "rows out, or on_missing='middle' to put the middle of the column's bounds in their place."
     )
+
+
+def clipped_rows(block: NDArray[np.float64], schema: Schema, missing: int) -> NDArray[np.float64]:
+    """Return rows clipped to the bounds; missing values raise, become NaN (`DROP`), or become the middle."""
+    finite = np.isfinite(block)
+    if not finite.all():
+        if missing == ERROR:
+            raise missing_value_error()
+        block = np.where(finite, block, (schema.lower + schema.upper) / 2 if missing == MIDDLE else np.nan)
+    return np.clip(block, schema.lower, schema.upper)
 
 
 class MemoryEngine:
@@ -73,23 +83,15 @@ class MemoryEngine:
 
     def gap_counts(self, thresholds: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
         """Return how many gaps are within each threshold, and the number of gaps; sorts each column once."""
-        rows = np.concatenate([np.empty((0, self._table.n_columns)), *map(self._clean, self._table.blocks())])
+        blocks = [clipped_rows(block, self._schema, self._missing) for block in self._table.blocks()]
+        rows = np.concatenate([np.empty((0, self._table.n_columns)), *blocks])
+        rows = rows[~np.isnan(rows).any(axis=1)]
         scaled = (rows - self._schema.lower) / (self._schema.upper - self._schema.lower)
         scaled.sort(axis=0)
         counts = np.zeros(len(thresholds), dtype=np.int64)
         for column in scaled.T:
             counts += np.searchsorted(np.sort(np.diff(column)), thresholds, side="right")
         return counts, scaled.shape[1] * max(0, len(scaled) - 1)
-
-    def _clean(self, block: NDArray[np.float64]) -> NDArray[np.float64]:
-        finite = np.isfinite(block)
-        if self._missing == ERROR and not finite.all():
-            raise missing_value_error()
-        if self._missing == DROP:
-            block = block[finite.all(axis=1)]
-        elif self._missing == MIDDLE:
-            block = np.where(finite, block, (self._schema.lower + self._schema.upper) / 2)
-        return np.clip(block, self._schema.lower, self._schema.upper)
 
     def encode(self, grid: Grid) -> int:
         """Turn the rows into places and codes, all in node 0; return the number of rows kept."""
@@ -157,7 +159,6 @@ class MemoryEngine:
         """
         if self._grouped_by != nodes:
             slot_of, node = self._slots(nodes), self._nodes_settled()
-
             size = max(1, min(_ROWS_PER_GROUPING, -(-len(node) // self.threads.n_parts)))
 
             def group(start: int) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
