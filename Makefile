@@ -23,8 +23,7 @@ types: $(STAMP)  ## check types
 	$(BIN)/mypy
 
 bench: $(STAMP)  ## quality, speed and memory against KMeans (needs the data sets, see benchmarks/README.md)
-	$(BIN)/python -m benchmarks.quality
-	$(BIN)/python -m benchmarks.speed
+	status=0; $(BIN)/python -m benchmarks.quality || status=1; $(BIN)/python -m benchmarks.speed && exit $$status
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache demo-output benchmarks/output
