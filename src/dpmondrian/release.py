@@ -8,6 +8,7 @@ Only this module imports `dpmondrian.mechanisms`; a test holds that. What passes
 `select`             the best candidate of each of several disjoint groups of rows
 `box_sums`           sums of rows relative to the middle of their public box
 `ball_sums`          sums of displacements that were clipped to a public radius
+`bounded_sums`       sums with noise conditioned on a public interval (published DP-Lloyd only)
 ===================  ==================================================================================
 
 Neighbouring tables differ by the rows of one person, at most `rows_per_person` of them, added or
@@ -22,6 +23,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmondrian.accounting.joint import GAUSSIAN_SLACK
 from dpmondrian.accounting.ledger import Entry, Ledger
 from dpmondrian.accounting.plan import Plan, PlannedDraw
 from dpmondrian.exceptions import BudgetError
@@ -33,6 +35,7 @@ __all__ = ["Door"]
 _DEVIATION = {"discrete Gaussian": 1.0, "discrete Laplace": math.sqrt(2.0)}
 """Standard deviation of noise per unit of its scale."""
 
+_PARTS_OF_A_ROW = 2**14
 _LARGEST_SCALE = 2.0**45
 """Up to here the samplers are exact and 64-bit integers hold every noisy value (``docs/privacy/noise.md``)."""
 
@@ -57,6 +60,10 @@ class Door:
         self.secure = seed is None
         self._sampler = Sampler(SecureBits() if seed is None else SeededBits(seed))
         self._ledger = Ledger(plan, rows_per_person)
+
+    def public_randomness(self, *purpose: str | int) -> np.random.Generator:
+        """Return a generator for choices that do not depend on the data and protect nothing, such as a start."""
+        return np.random.default_rng(self._sampler.public_seed(*purpose))
 
     def check_noise_fits(self, largest_sensitivity: float) -> None:
         """Refuse, before anything is drawn, a run whose noise 64-bit integers could not hold."""
@@ -97,6 +104,22 @@ class Door:
         scales = np.full(exact.size, scale)
         return exact + self._sampler.noise(draw.mechanism, scales, draw.name, level)
 
+    def fine_counts(self, name: str, level: int, exact_counts: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return noisy numbers of rows of disjoint groups in parts of a row, for Gaussian noise that composes jointly.
+
+        Privacy
+        -------
+        As `counts`. Noise in parts of a row is near enough to continuous noise for joint composition, see
+        ``docs/privacy/joint.md``.
+        """
+        draw = self.plan.find(name, level)
+        scale, sensitivity = self._scale(draw), self.rows_per_person
+        self._check_fine(draw, scale * _PARTS_OF_A_ROW, 1)
+        self._write(draw, "rows", sensitivity, scale, scale, sensitivity / scale, exact_counts.size)
+        scales = np.full(exact_counts.size, scale * _PARTS_OF_A_ROW)
+        noise = self._sampler.noise(draw.mechanism, scales, draw.name, level)
+        return (exact_counts * _PARTS_OF_A_ROW + noise) / _PARTS_OF_A_ROW
+
     def select(
         self,
         name: str,
@@ -124,7 +147,7 @@ class Door:
         ]
 
     def box_sums(
-        self, name: str, exact_sums: NDArray[np.int64], half_widths: NDArray[np.int64]
+        self, name: str, exact_sums: NDArray[np.int64], half_widths: NDArray[np.int64], step: int | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return noisy sums of disjoint groups and the noise's standard deviations, both (n_groups, n_columns).
 
@@ -136,7 +159,7 @@ class Door:
         sum(h))`` for Gaussian noise, ``z * h_j**(1/3) * sum(h**(2/3))`` for Laplace noise. Argument:
         ``docs/privacy/sums.md``; tests that try to break it: ``tests/privacy/test_neighbours.py``.
         """
-        draw = self.plan.find(name)
+        draw = self.plan.find(name, step)
         widths = half_widths.astype(np.float64)
         if draw.mechanism == "discrete Gaussian":
             shape = np.sqrt(widths * widths.sum(axis=1, keepdims=True))
@@ -145,7 +168,7 @@ class Door:
         scales = self._scale(draw) * shape
         ratio = self.rows_per_person * widths / scales
         inverse = np.sqrt((ratio**2).sum(axis=1)) if draw.mechanism == "discrete Gaussian" else ratio.sum(axis=1)
-        return self._sums(name, None, exact_sums, scales, float(inverse.max()), "half-widths of the box")
+        return self._sums(name, step, exact_sums, scales, float(inverse.max()), "half-widths of the box")
 
     def ball_sums(
         self, name: str, step: int | None, exact_sums: NDArray[np.int64], radius: NDArray[np.int64]
@@ -163,6 +186,36 @@ class Door:
         inverse = float((self.rows_per_person * radius / scales[:, 0]).max())
         return self._sums(name, step, exact_sums, scales, inverse, "radii")
 
+    def bounded_sums(
+        self,
+        name: str,
+        step: int,
+        exact_sums: NDArray[np.int64],
+        bounds: tuple[NDArray[np.float64], NDArray[np.float64]],
+        scales: NDArray[np.float64],
+    ) -> NDArray[np.int64]:
+        """Return sums with Laplace noise drawn again until they lie within the bounds, all (n_groups, n_columns).
+
+        Privacy
+        -------
+        Bounded-domain Laplace noise (Holohan et al. 2020) costs the epsilon it was calibrated for only through its
+        enlarged `scales`; the caller's plan states it. Only variants with defects may use it.
+        """
+        draw = self.plan.find(name, step)
+        if not self.plan.defects:
+            raise BudgetError("Bounded-domain noise is for variants that repeat published code; nothing was drawn.")
+        unit = "ranges, per column"
+        self._write(draw, unit, 1.0, draw.multiplier, float(scales.max()), 1.0 / draw.multiplier, exact_sums.size)
+        low, high = np.ceil(bounds[0]), np.floor(bounds[1])
+        clipped = np.clip(exact_sums, low, high).astype(np.int64)
+        noisy, missing, tries = np.empty_like(clipped), np.ones(clipped.shape, dtype=bool), 0
+        while missing.any():
+            noise = self._sampler.noise("discrete Laplace", scales[missing], name, step, tries)
+            noisy[missing] = clipped[missing] + noise
+            missing = (noisy < low) | (noisy > high)
+            tries += 1
+        return noisy
+
     def _sums(
         self,
         name: str,
@@ -173,9 +226,20 @@ class Door:
         unit: str,
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         draw = self.plan.find(name, step)
+        self._check_fine(draw, float(scales.min()), exact_sums.shape[1])
         self._write(draw, unit, self.rows_per_person, self._scale(draw), float(scales.max()), inverse, exact_sums.size)
         noise = self._sampler.noise(draw.mechanism, scales, name, step or 0).reshape(exact_sums.shape)
         return exact_sums + noise, scales * _DEVIATION[draw.mechanism]
+
+    def _check_fine(self, draw: PlannedDraw, scale: float, n_changed: int) -> None:
+        """Refuse Gaussian noise too coarse for joint composition, which needs it near to continuous noise.
+
+        `n_changed` is the number of values that one row changes (``docs/privacy/joint.md``).
+        """
+        if self.plan.currency != "joint" or draw.mechanism != "discrete Gaussian":
+            return
+        if 12.0 * n_changed / scale**2 > GAUSSIAN_SLACK * min(self.plan.epsilon, 1.0):
+            raise BudgetError(f"The noise of {draw.name!r} would be too coarse for its accounting; it was not drawn.")
 
     def _write(
         self,
@@ -193,7 +257,7 @@ class Door:
         """
         if largest > _LARGEST_SCALE:
             raise BudgetError(f"The noise of {draw.name!r} would be too large to represent; it was not drawn.")
-        cost = self.plan.cost_of(draw.mechanism, 1.0 / inverse)
+        cost = self.plan.cost_of(draw.mechanism, 1.0 / inverse, draw.delta)
         self._ledger.write(draw, unit=unit, sensitivity=sensitivity, scale=scale, cost=cost, n_draws=n_draws)
 
     def close(self) -> tuple[Entry, ...]:

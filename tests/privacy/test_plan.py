@@ -236,7 +236,7 @@ def test_the_papers_shares():
     plan = paper_plan(1.0, 1e-7, 7, PAPER_SHARES)
     sums = {name: math.fsum(costs_of(plan, name)) for name in ("interval size", "count", "split", "sums")}
     assert list(sums.values()) == pytest.approx([0.04, 0.18, 0.18, 0.60], rel=1e-6)
-    assert plan.averages_delta == pytest.approx(0.8e-7)
+    assert plan.find("sums").delta == pytest.approx(0.8e-7)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dpmondrian.accounting.plan import Plan, PlannedDraw
 from dpmondrian.exceptions import BudgetError
@@ -28,6 +28,7 @@ class Entry:
     scale: float
     cost: float
     n_draws: int
+    delta: float = 0.0
 
 
 @dataclass
@@ -43,16 +44,21 @@ class Ledger:
     ) -> None:
         """Record a draw *before* it is made, at the cost of the noise it will use, which must be the planned one.
 
-        The same entry may not be written twice.
+        The same entry may not be written twice. Where the plan repeats the defects of published code, the entry
+        states what the noise costs, whatever was planned.
         """
         key = (draw.name, draw.level)
         if self.plan.find(*key) is not draw or key in self._written:
             raise BudgetError(f"The draw {draw.name!r} at level {draw.level} is not open in the plan.")
+        if self.plan.defects:
+            draw = replace(draw, cost=cost)
         if cost > draw.cost * (1.0 + _TOLERANCE):
             raise BudgetError(f"The draw {draw.name!r} at level {draw.level} would cost more than planned.")
         if cost < draw.cost * (1.0 - _TOLERANCE):
             raise BudgetError(f"The draw {draw.name!r} at level {draw.level} would cost less than planned.")
-        self._written[key] = Entry(draw.name, draw.level, draw.mechanism, unit, sensitivity, scale, draw.cost, n_draws)
+        self._written[key] = Entry(
+            draw.name, draw.level, draw.mechanism, unit, sensitivity, scale, draw.cost, n_draws, draw.delta
+        )
 
     def close(self) -> tuple[Entry, ...]:
         """Return one entry per planned draw, in the order of the plan.
@@ -69,4 +75,4 @@ class Ledger:
             raise BudgetError(f"The planned draw {draw.name!r} at level {draw.level} was not made.")
         sensitivity = float(self.rows_per_person)
         scale = draw.multiplier * sensitivity
-        return Entry(draw.name, draw.level, draw.mechanism, "not drawn", sensitivity, scale, draw.cost, 0)
+        return Entry(draw.name, draw.level, draw.mechanism, "not drawn", sensitivity, scale, draw.cost, 0, draw.delta)

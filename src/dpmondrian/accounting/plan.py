@@ -13,10 +13,11 @@ centres depend on what is released on the way (a leaf's box, a radius); multipli
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeAlias
 
+from dpmondrian.accounting.joint import GAUSSIAN_SLACK, joint_epsilon
 from dpmondrian.accounting.zcdp import (
     bounded_range_rho,
     epsilon_from_rho,
@@ -27,6 +28,7 @@ from dpmondrian.accounting.zcdp import (
 from dpmondrian.exceptions import BudgetError
 
 __all__ = [
+    "BELOW_BUDGET",
     "CENTRE_PARTS",
     "CENTRE_PARTS_WITH_K",
     "DEFAULT_SHARES",
@@ -35,6 +37,8 @@ __all__ = [
     "PAPER_SHARES",
     "Plan",
     "PlannedDraw",
+    "Priced",
+    "max_cover_epsilon",
     "paper_offsets",
     "paper_plan",
     "pure_plan",
@@ -82,7 +86,7 @@ the rest pays for four steps in which every row counts for its nearest cluster."
 ROOT_COUNT_FLOOR = 0.05
 """Least part of the counts' share for the number of all rows, which sets the size limit of every node."""
 
-_SAFETY = 1.0 - 1e-9
+BELOW_BUDGET = 1.0 - 1e-9
 """Planned costs are kept this much below the budget, so that rounding cannot carry them above it."""
 
 _ONE_WAY_TOLERANCE = 1.0 + 1e-12
@@ -90,27 +94,57 @@ _ONE_WAY_TOLERANCE = 1.0 + 1e-12
 
 @dataclass(frozen=True)
 class PlannedDraw:
-    """One mechanism at one level: all its nodes hold disjoint rows, so together they cost what one costs."""
+    """One mechanism at one level: all its nodes hold disjoint rows, so together they cost what one costs.
+
+    `delta` is the probability that is set aside for this draw alone.
+    """
 
     name: str
     level: int | None
     mechanism: str
     multiplier: float
     cost: float
+    delta: float = 0.0
+
+
+class Priced(Protocol):
+    """What a price is computed from: a planned draw, or an entry of the ledger."""
+
+    @property
+    def mechanism(self) -> str:
+        """Name of the mechanism."""
+        ...
+
+    @property
+    def cost(self) -> float:
+        """Cost in the plan's currency."""
+        ...
+
+    @property
+    def delta(self) -> float:
+        """Probability set aside for this draw."""
+        ...
 
 
 @dataclass(frozen=True)
 class Plan:
     """All draws of a run and the budget they must fit.
 
-    `currency` is ``"rho"`` (zCDP) or ``"epsilon"`` (basic composition); costs are in that currency.
+    Attributes
+    ----------
+    currency : {"rho", "epsilon", "joint"}
+        How costs compose. ``"rho"``: zCDP, they add up. ``"epsilon"``: they add up, and so do the draws' deltas.
+        ``"joint"``: through the composed privacy loss; a cost is an epsilon, for Gaussian noise its mu.
+    defects : tuple of str
+        Why the plan does not keep its promise: only in variants of peers that repeat the mistakes of published
+        code. Such a plan is not held to its budget, and its statement says so.
     """
 
     epsilon: float
     delta: float
     currency: str
     draws: tuple[PlannedDraw, ...]
-    averages_delta: float = 0.0
+    defects: tuple[str, ...] = ()
 
     def find(self, name: str, level: int | None = None) -> PlannedDraw:
         """Return the planned draw of that name and level."""
@@ -119,40 +153,61 @@ class Plan:
                 return draw
         raise BudgetError(f"The plan has no draw {name!r} at level {level}; nothing was drawn.")
 
-    def cost_of(self, mechanism: str, multiplier: float) -> float:
+    def cost_of(self, mechanism: str, multiplier: float, delta: float = 0.0) -> float:
         """Return what a mechanism costs at a noise scale of `multiplier` sensitivities."""
+        if mechanism == "max cover":
+            return max_cover_epsilon(1.0 / multiplier, delta)
         if self.currency == "rho":
             if mechanism == "discrete Gaussian":
                 return gaussian_rho(multiplier)
             return bounded_range_rho(1.0 / multiplier)
-        if mechanism == "discrete Gaussian":
-            return epsilon_from_rho(gaussian_rho(multiplier), self.averages_delta)
+        if self.currency == "epsilon" and mechanism == "discrete Gaussian":
+            return epsilon_from_rho(gaussian_rho(multiplier), delta)
         return 1.0 / multiplier
 
-    @property
-    def cost(self) -> float:
-        """The whole cost, recomputed from the noise multipliers."""
-        return math.fsum(self.cost_of(draw.mechanism, draw.multiplier) for draw in self.draws)
+    def _recomputed(self) -> list[PlannedDraw]:
+        """Return the draws at the costs that their noise multipliers amount to."""
+        return [replace(draw, cost=self.cost_of(draw.mechanism, draw.multiplier, draw.delta)) for draw in self.draws]
 
     @property
     def rho(self) -> float | None:
         """The whole zCDP cost, or None where zCDP is not used."""
-        return self.cost if self.currency == "rho" else None
+        return math.fsum(draw.cost for draw in self._recomputed()) if self.currency == "rho" else None
+
+    def composed(self, draws: Iterable[Priced]) -> float:
+        """Return the epsilon, at the plan's delta, that draws with these costs amount to."""
+        draws = list(draws)
+        if self.currency != "joint":
+            total = math.fsum(draw.cost for draw in draws)
+            return epsilon_from_rho(total, self.delta) if self.currency == "rho" else total
+        gaussian = [draw.cost for draw in draws if draw.mechanism == "discrete Gaussian"]
+        laplace = [draw.cost for draw in draws if draw.mechanism == "discrete Laplace"]
+        others = [draw.cost for draw in draws if draw.mechanism not in ("discrete Gaussian", "discrete Laplace")]
+        delta = (self.delta - math.fsum(draw.delta for draw in draws)) * (1.0 - GAUSSIAN_SLACK)
+        slack = GAUSSIAN_SLACK * self.epsilon if gaussian else 0.0
+        return math.fsum(others) + joint_epsilon(delta, laplace, math.hypot(*gaussian)) + slack
 
     def spent(self) -> float:
-        """Return the epsilon (at the plan's delta) that the recomputed cost amounts to."""
-        return epsilon_from_rho(self.cost, self.delta) if self.currency == "rho" else self.cost
+        """Return the epsilon (at the plan's delta) that the recomputed costs amount to."""
+        return self.composed(self._recomputed())
 
     def verify(self) -> None:
         """Refuse a plan whose recomputed cost exceeds the budget or differs from what it declares."""
-        if self.spent() > self.epsilon:
+        if self.defects:
+            return
+        if self.spent() > self.epsilon or math.fsum(draw.delta for draw in self.draws) > self.delta:
             raise BudgetError(
                 f"The plan costs epsilon = {self.spent():.9g} at delta = {self.delta:g}, more than the budget "
                 f"epsilon = {self.epsilon:g}. Nothing was drawn. Lower the shares or raise 'epsilon'."
             )
-        for draw in self.draws:
-            if self.cost_of(draw.mechanism, draw.multiplier) > draw.cost * _ONE_WAY_TOLERANCE:
+        for draw, recomputed in zip(self.draws, self._recomputed(), strict=True):
+            if recomputed.cost > draw.cost * _ONE_WAY_TOLERANCE:
                 raise BudgetError(f"The planned draw {draw.name!r} declares less than its noise costs.")
+
+
+def max_cover_epsilon(exponent: float, delta: float) -> float:
+    """Return the epsilon of a whole series of max-cover draws at `delta` (``docs/privacy/max_cover.md``)."""
+    return max(exponent, math.expm1(exponent) * math.log(1.0 / delta))
 
 
 def _over_levels(total: float, growth: float, n_levels: int, floor: float = 0.0) -> list[float]:
@@ -218,7 +273,7 @@ def zcdp_plan(
     Over the levels a cost grows like ``2**(2 * level / 3)``, which minimises the summed relative
     error of nodes that halve at each level (``docs/privacy/composition.md``).
     """
-    rho = rho_from_epsilon(epsilon, delta) * _SAFETY
+    rho = rho_from_epsilon(epsilon, delta) * BELOW_BUDGET
     part = {name: rho * share for name, share in _usable(shares, max_depth).items()}
     draws = _default_draws("rho", part, max_depth, "discrete Gaussian", "exponential mechanism", parts)
     return Plan(epsilon, delta, "rho", draws)
@@ -229,20 +284,20 @@ def pure_plan(epsilon: float, max_depth: int, shares: Mapping[str, float], parts
 
     Over the levels a cost grows like ``2**(level / 2)``, the optimum where epsilons add up.
     """
-    part = {name: epsilon * _SAFETY * share for name, share in _usable(shares, max_depth).items()}
+    part = {name: epsilon * BELOW_BUDGET * share for name, share in _usable(shares, max_depth).items()}
     draws = _default_draws("epsilon", part, max_depth, "discrete Laplace", "permute-and-flip", parts)
     return Plan(epsilon, 0.0, "epsilon", draws)
 
 
 def paper_plan(epsilon: float, delta: float, max_depth: int, shares: Mapping[str, float]) -> Plan:
     """Return the paper's plan: pure counts, interval and splits, Gaussian averages, basic composition."""
-    part = {name: epsilon * _SAFETY * share for name, share in _usable(shares, max_depth).items()}
+    part = {name: epsilon * BELOW_BUDGET * share for name, share in _usable(shares, max_depth).items()}
     averages_delta = (1.0 - PAPER_DELTA_FOR_OFFSET) * delta
     counts, splits = _tree_draws("epsilon", part, max_depth, "discrete Laplace", "exponential mechanism", floor=0.0)
     interval = [_draw("epsilon", "interval size", None, "exponential mechanism", part["interval"])] if max_depth else []
     rho = rho_from_epsilon(part["centres"], averages_delta)
-    averages = PlannedDraw("sums", None, "discrete Gaussian", gaussian_multiplier(rho), part["centres"])
-    return Plan(epsilon, delta, "epsilon", (*counts, *interval, *splits, averages), averages_delta)
+    averages = PlannedDraw("sums", None, "discrete Gaussian", gaussian_multiplier(rho), part["centres"], averages_delta)
+    return Plan(epsilon, delta, "epsilon", (*counts, *interval, *splits, averages))
 
 
 def paper_offsets(plan: Plan, max_depth: int) -> list[float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any, TypeVar
 
 from dpmondrian._version import __version__
@@ -13,7 +13,7 @@ from dpmondrian.accounting.ledger import Entry
 from dpmondrian.accounting.plan import Plan
 from dpmondrian.domain import Schema
 
-__all__ = ["NOT_PROTECTED", "PrivacyStatement", "make_statement"]
+__all__ = ["NOT_PROTECTED", "PrivacyStatement", "UnsoundStatement", "make_statement", "no_privacy"]
 
 NOT_PROTECTED = (
     "the bounds, column names and parameters: they are public inputs and are published with the result",
@@ -41,7 +41,7 @@ class PrivacyStatement:
     entries : tuple of Entry
         One per mechanism and level: name, level, mechanism, sensitivity, scale, cost.
     currency : str
-        What `cost` of an entry is in: ``"rho"`` or ``"epsilon"``.
+        What `cost` of an entry is in: ``"rho"``, ``"epsilon"`` or ``"joint"`` (see `Plan`).
     """
 
     epsilon: float
@@ -104,7 +104,8 @@ class PrivacyStatement:
         return lines
 
     def _table(self) -> list[str]:
-        head = ("release", "level", "mechanism", "sensitivity", "scale", "unit", f"cost ({self.currency})", "values")
+        cost = "cost (epsilon; of Gaussian noise: mu)" if self.currency == "joint" else f"cost ({self.currency})"
+        head = ("release", "level", "mechanism", "sensitivity", "scale", "unit", cost, "values")
         rows = [head] + [
             (
                 entry.name,
@@ -122,6 +123,39 @@ class PrivacyStatement:
         return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
+@dataclass(frozen=True)
+class UnsoundStatement(PrivacyStatement):
+    """The statement of code that does not keep its promise: `epsilon` is infinite, `releasable` is False.
+
+    Attributes
+    ----------
+    claimed_epsilon : float or None
+        What the published code promises; None where it promises nothing.
+    drawn_epsilon : float
+        What its draws alone cost by the ledger, were there no other defect.
+    defects : tuple of str
+        Why no finite epsilon holds.
+    """
+
+    claimed_epsilon: float | None = None
+    drawn_epsilon: float = 0.0
+    defects: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the statement as plain JSON values; the infinite epsilon is None."""
+        return {**super().to_dict(), "epsilon": None}
+
+    def _words(self) -> list[str]:
+        lines = ["NOT RELEASABLE: no finite epsilon holds, for these reasons:", *(f"- {item}" for item in self.defects)]
+        if self.claimed_epsilon is not None:
+            lines.append(
+                f"Claimed: epsilon = {self.claimed_epsilon:g}. What was drawn costs epsilon = {self.drawn_epsilon:.4g}"
+                + (f" at delta = {self.delta:g}" if self.delta else "")
+                + ", even without the reasons above."
+            )
+        return [*lines, f"Randomness: {self.randomness}. Variant: {self.variant}. dpmondrian {self.version}."]
+
+
 _KINDS: dict[str, tuple[type, ...]] = {
     "float": (float, int),
     "float | None": (float, int, type(None)),
@@ -137,6 +171,8 @@ _Record = TypeVar("_Record", Entry, PrivacyStatement)
 def _typed(record: type[_Record], values: Mapping[str, Any]) -> _Record:
     """Return a record whose fields have the types it declares, all present and finite."""
     for item in fields(record):
+        if item.name not in values and item.default is not MISSING:
+            continue
         kinds = _KINDS.get(str(item.type))
         value = values[item.name]
         if kinds is None:  # a tuple, checked by whoever made it
@@ -147,6 +183,26 @@ def _typed(record: type[_Record], values: Mapping[str, Any]) -> _Record:
     return record(**values)
 
 
+def no_privacy() -> UnsoundStatement:
+    """Return the statement of an algorithm that is not private and does not claim to be."""
+    return UnsoundStatement(
+        epsilon=math.inf,
+        delta=0.0,
+        rho=None,
+        releasable=False,
+        unit="nobody",
+        neighbours="none",
+        rows_per_person=1,
+        variant="not private",
+        currency="epsilon",
+        entries=(),
+        bounds=(),
+        randomness="a seed or NumPy's generator",
+        version=__version__,
+        defects=("nothing here is private: centres and sizes are exact",),
+    )
+
+
 def make_statement(
     plan: Plan, entries: tuple[Entry, ...], schema: Schema, rows_per_person: int, variant: str, secure: bool
 ) -> PrivacyStatement:
@@ -155,20 +211,28 @@ def make_statement(
     if rows_per_person > 1:
         unit = f"one person with up to {rows_per_person} rows"
         rows = f"all rows of one person, at most {rows_per_person}; every sensitivity below is multiplied by {rows_per_person}"
-    return PrivacyStatement(
-        epsilon=plan.epsilon,
-        delta=plan.delta,
-        rho=plan.rho,
-        releasable=secure,
-        unit=unit,
-        neighbours=f"one arises from the other by adding or removing {rows}",
-        rows_per_person=rows_per_person,
-        variant=variant,
-        currency=plan.currency,
-        entries=entries,
-        bounds=tuple(schema.to_dict()),
-        randomness=(
+    fields_of_all: dict[str, Any] = {
+        "delta": plan.delta,
+        "rho": plan.rho,
+        "unit": unit,
+        "neighbours": f"one arises from the other by adding or removing {rows}",
+        "rows_per_person": rows_per_person,
+        "variant": variant,
+        "currency": plan.currency,
+        "entries": entries,
+        "bounds": tuple(schema.to_dict()),
+        "randomness": (
             "operating system and OpenDP, cryptographically secure" if secure else "a seed; reproducible, not private"
         ),
-        version=__version__,
+        "version": __version__,
+    }
+    if not plan.defects:
+        return PrivacyStatement(epsilon=plan.epsilon, releasable=secure, **fields_of_all)
+    return UnsoundStatement(
+        epsilon=math.inf,
+        releasable=False,
+        claimed_epsilon=plan.epsilon,
+        drawn_epsilon=plan.composed(entries),
+        defects=plan.defects,
+        **fields_of_all,
     )

@@ -8,7 +8,9 @@ from numpy.typing import NDArray
 __all__ = ["merge_leaves"]
 
 
-def merge_leaves(places: NDArray[np.float64], sizes: NDArray[np.float64], n_clusters: int) -> NDArray[np.int64]:
+def merge_leaves(
+    places: NDArray[np.float64], sizes: NDArray[np.float64], n_clusters: int, n_starts: int = 20, seed: int = 0
+) -> NDArray[np.int64]:
     """Return the cluster of every leaf, numbered from 0; every number below k occurs.
 
     Parameters
@@ -19,12 +21,14 @@ def merge_leaves(places: NDArray[np.float64], sizes: NDArray[np.float64], n_clus
         Positive.
     n_clusters : int
         Clusters wanted; with no more leaves than that, every leaf is a cluster.
+    n_starts, seed : int
+        Starts of k-means. The seed may be fixed: this step sees released values only, so its randomness protects
+        nothing.
     """
     if len(places) <= n_clusters:
         return np.arange(len(places))
     from sklearn.cluster import KMeans  # takes a second to import and is needed only here
 
-    # A fixed seed: this step sees released values only, so its randomness protects nothing.
-    kmeans = KMeans(n_clusters=n_clusters, n_init=20, random_state=0)
+    kmeans = KMeans(n_clusters=n_clusters, n_init=n_starts, random_state=seed)
     kmeans.fit(places, sample_weight=sizes)
     return np.unique(kmeans.labels_, return_inverse=True)[1]

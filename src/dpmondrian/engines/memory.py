@@ -192,6 +192,11 @@ class MemoryEngine:
             nodes, lambda places, starts: compiled.clipped_sums(places, starts, centre, radius, norm)
         )
 
+    @property
+    def places(self) -> NDArray[np.uint16]:
+        """Places of all rows, shape (n_columns, n_rows) (sensitive)."""
+        return self._places
+
     def nodes_of_rows(self) -> NDArray[np.int16] | None:
         """Return the node of every row of the table, or None if rows were left out (sensitive)."""
         node = self._nodes_settled()

@@ -61,3 +61,7 @@ class Sampler:
     def select(self, mechanism: str, scores: NDArray[np.int64], scale: float, *purpose: str | int) -> int:
         """Return the index of the chosen candidate for a named purpose."""
         return _SELECTION[mechanism](scores, scale, self._bits.child(*purpose))
+
+    def public_seed(self, *purpose: str | int) -> list[int]:
+        """Return a seed for a generator whose numbers protect nothing."""
+        return [int(word) for word in self._bits.child("public", *purpose).words(4)]
