@@ -5,7 +5,6 @@ MNIST and Fashion-MNIST pixels averaged to 7 x 7, and five sets of blobs; `alpha
 
 from __future__ import annotations
 
-import gzip
 import sys
 import warnings
 
@@ -14,7 +13,8 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 
 from dpmondrian import DPM
-from dpmondrian.datasets import files
+from dpmondrian.datasets import DatasetNotFoundError
+from dpmondrian.datasets.idx import read_idx
 from dpmondrian.metrics import accuracy, inertia
 
 RUNS = 6
@@ -27,19 +27,13 @@ BLOBS = (
 )
 
 
-def read_idx(name: str) -> np.ndarray:
-    raw = gzip.decompress(files.find_file(name).read_bytes())
-    shape = np.frombuffer(raw, ">u4", count=raw[3], offset=4)
-    return np.frombuffer(raw, np.uint8, offset=4 + 4 * raw[3]).reshape(shape)
-
-
 def data_sets():
     """Yield name, rows, classes, bounds and k."""
     for folder in ("mnist", "fashion_mnist"):
         try:
             images = read_idx(f"{folder}/train-images-idx3-ubyte.gz")
             classes = read_idx(f"{folder}/train-labels-idx1-ubyte.gz").astype(np.int64)
-        except files.DatasetNotFoundError as error:
+        except DatasetNotFoundError as error:
             print(f"Left out: {folder}. {error}", file=sys.stderr)
             continue
         yield f"{folder} 7 x 7", images.reshape(-1, 7, 4, 7, 4).mean(axis=(2, 4)).reshape(-1, 49), classes, (0, 255), 10

@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from dpmondrian import DPM
-from dpmondrian.datasets import files, synthetic
+from dpmondrian.datasets import DATA_SETS, DatasetNotFoundError, synthetic
 from dpmondrian.metrics import accuracy, inertia, kmeans_distance
 
 OUTPUT = Path(__file__).parent / "output"
@@ -60,13 +60,14 @@ def cases() -> list[Case]:
         Case("Synth-100d, paper", rows100, truth100, box, 64, {"inertia": 5.4e8 + 2 * 3.4e8}, parameters=paper),
     ]
     try:
-        letters, letter = files.letters()
-        reals = letters.astype(np.float64)
-        for name, rows in (("UCI Letters, k = 26", reals), ("UCI Letters, k = 26, whole numbers", letters)):
+        reals, letter = DATA_SETS["uci_letters"].load()
+        whole = reals.astype(np.uint8)
+        for name, rows in (("UCI Letters, k = 26", reals), ("UCI Letters, k = 26, whole numbers", whole)):
             targets = {"inertia": 7.7e5, "accuracy": 0.26}
             table.append(Case(name, rows, letter, (0, 15), 26, targets, parameters={"n_clusters": 26}))
-        table.append(Case("UCI Gas, one range", files.gas(), None, (-6.23, 1100.9), 2, {"inertia": 3.7e7}))
-    except files.DatasetNotFoundError as error:
+        gas, _ = DATA_SETS["uci_gas"].load()
+        table.append(Case("UCI Gas, one range", gas, None, (-6.23, 1100.9), 2, {"inertia": 3.7e7}))
+    except DatasetNotFoundError as error:
         print(f"Left out: UCI Letters and UCI Gas. {error}", file=sys.stderr)
     return table
 

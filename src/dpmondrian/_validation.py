@@ -29,7 +29,7 @@ LARGEST_SCORE_SLOPE = 31.0
 
 
 def _refuse(name: str, rule: str, value: Any, way_out: str) -> ParameterError:
-    return ParameterError(f"The '{name}' parameter of DPM must be {rule}. Got {value!r} instead. {way_out}")
+    return ParameterError(f"The '{name}' parameter must be {rule}. Got {value!r} instead. {way_out}")
 
 
 def check_epsilon(epsilon: Any) -> float:

@@ -154,7 +154,7 @@ class Schema:
         """
         if bounds is None:
             raise BoundsError(
-                "The 'bounds' parameter is missing. DPM needs the range of every column, known without looking at "
+                "The 'bounds' parameter is missing. The range of every column is needed, known without looking at "
                 f"the data; for instance {_EXAMPLE}, or bounds=(0, 1) for all columns."
             )
         if isinstance(bounds, Schema):

@@ -120,7 +120,7 @@ def _read_frame(frame: nw.DataFrame[Any], text_names: bool) -> Table:
         if not (dtype.is_numeric() or dtype == nw.Boolean):
             raise DataError(
                 # Only the type's name: an enumeration would print its categories, which may come from the rows.
-                f"Column {name!r} has type {type(dtype).__name__}, but DPM clusters numbers. Leave it out, or turn it "
+                f"Column {name!r} has type {type(dtype).__name__}, but only numbers are clustered. Leave it out, or turn it "
                 "into numbers: days since a fixed date, or one 0/1 column per category, with the categories fixed beforehand "
                 "and not read from the data."
             )
@@ -149,7 +149,7 @@ def _read_array(X: Any) -> Table:
     if array.dtype.kind not in "biuf":
         raise DataError(
             # Only the kind of type: the type of texts would tell the length of the longest one.
-            f"The array has type {array.dtype.type.__name__}, but DPM clusters numbers. Encode text as one 0/1 column per category, "
+            f"The array has type {array.dtype.type.__name__}, but only numbers are clustered. Encode text as one 0/1 column per category, "
             "with the categories fixed beforehand and not read from the data."
         )
     if array.shape[1] == 0:
@@ -164,7 +164,7 @@ def _read_array(X: Any) -> Table:
 
 def _check_n_columns(n_columns: int) -> None:
     if n_columns > MOST_COLUMNS:
-        raise DataError(f"The table has {n_columns} columns; DPM takes at most {MOST_COLUMNS}. Leave some out.")
+        raise DataError(f"The table has {n_columns} columns; at most {MOST_COLUMNS} are taken. Leave some out.")
 
 
 def _numbers(array: NDArray[np.object_]) -> NDArray[np.float64]:

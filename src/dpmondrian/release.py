@@ -23,7 +23,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.accounting.joint import GAUSSIAN_SLACK
 from dpmondrian.accounting.ledger import Entry, Ledger
 from dpmondrian.accounting.plan import Plan, PlannedDraw
 from dpmondrian.exceptions import BudgetError
@@ -35,9 +34,10 @@ __all__ = ["Door"]
 _DEVIATION = {"discrete Gaussian": 1.0, "discrete Laplace": math.sqrt(2.0)}
 """Standard deviation of noise per unit of its scale."""
 
-_PARTS_OF_A_ROW = 2**14
 _LARGEST_SCALE = 2.0**45
 """Up to here the samplers are exact and 64-bit integers hold every noisy value (``docs/privacy/noise.md``)."""
+_MOST_PARTS_OF_ROWS, _MOST_PARTS_OF_SUMS = 2**24, 2**12
+"""Counts are below 2**32 and sums below 2**50: times these, with noise, they fit 64 bits."""
 
 
 class Door:
@@ -99,26 +99,26 @@ class Door:
         """
         draw = self.plan.find(name, level)
         exact = np.asarray(exact_counts, dtype=np.int64)
-        scale, sensitivity = self._scale(draw), self.rows_per_person
-        self._write(draw, "rows", sensitivity, scale, scale, sensitivity / scale, exact.size)
-        scales = np.full(exact.size, scale)
-        return exact + self._sampler.noise(draw.mechanism, scales, draw.name, level)
+        noisy, parts = self._counts(draw, level, exact)
+        return _whole(noisy, parts)
 
     def fine_counts(self, name: str, level: int, exact_counts: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return noisy numbers of rows of disjoint groups in parts of a row, for Gaussian noise that composes jointly.
+        """Return noisy numbers of rows as `counts` does, in parts of a row where the noise was drawn in parts of a row.
 
         Privacy
         -------
-        As `counts`. Noise in parts of a row is near enough to continuous noise for joint composition, see
-        ``docs/privacy/joint.md``.
+        As `counts`; `counts` rounds to whole rows what this returns. Argument: ``docs/privacy/joint.md``; tests that
+        try to break it: ``tests/privacy/test_joint.py``, ``tests/privacy/test_peer_neighbours.py``.
         """
-        draw = self.plan.find(name, level)
+        noisy, parts = self._counts(self.plan.find(name, level), level, exact_counts)
+        return noisy / parts
+
+    def _counts(self, draw: PlannedDraw, level: int, exact: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
         scale, sensitivity = self._scale(draw), self.rows_per_person
-        self._check_fine(draw, scale * _PARTS_OF_A_ROW, 1)
-        self._write(draw, "rows", sensitivity, scale, scale, sensitivity / scale, exact_counts.size)
-        scales = np.full(exact_counts.size, scale * _PARTS_OF_A_ROW)
-        noise = self._sampler.noise(draw.mechanism, scales, draw.name, level)
-        return (exact_counts * _PARTS_OF_A_ROW + noise) / _PARTS_OF_A_ROW
+        parts = self._parts(draw, scale, 1, _MOST_PARTS_OF_ROWS)
+        self._write(draw, "rows", sensitivity, scale, scale * parts, sensitivity / scale, exact.size)
+        scales = np.full(exact.size, scale * parts)
+        return exact * parts + self._sampler.noise(draw.mechanism, scales, draw.name, level), parts
 
     def select(
         self,
@@ -204,8 +204,8 @@ class Door:
         draw = self.plan.find(name, step)
         if not self.plan.defects:
             raise BudgetError("Bounded-domain noise is for variants that repeat published code; nothing was drawn.")
-        unit = "ranges, per column"
-        self._write(draw, unit, 1.0, draw.multiplier, float(scales.max()), 1.0 / draw.multiplier, exact_sums.size)
+        unit, largest = "ranges, per column", float(scales.max(initial=0.0))
+        self._write(draw, unit, 1.0, draw.multiplier, largest, 1.0 / draw.multiplier, exact_sums.size)
         low, high = np.ceil(bounds[0]), np.floor(bounds[1])
         clipped = np.clip(exact_sums, low, high).astype(np.int64)
         noisy, missing, tries = np.empty_like(clipped), np.ones(clipped.shape, dtype=bool), 0
@@ -226,20 +226,26 @@ class Door:
         unit: str,
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         draw = self.plan.find(name, step)
-        self._check_fine(draw, float(scales.min()), exact_sums.shape[1])
-        self._write(draw, unit, self.rows_per_person, self._scale(draw), float(scales.max()), inverse, exact_sums.size)
-        noise = self._sampler.noise(draw.mechanism, scales, name, step or 0).reshape(exact_sums.shape)
-        return exact_sums + noise, scales * _DEVIATION[draw.mechanism]
+        parts = self._parts(draw, float(scales.min()), exact_sums.shape[1], _MOST_PARTS_OF_SUMS)
+        largest = float(scales.max()) * parts
+        self._write(draw, unit, self.rows_per_person, self._scale(draw), largest, inverse, exact_sums.size)
+        noise = self._sampler.noise(draw.mechanism, scales * parts, name, step or 0).reshape(exact_sums.shape)
+        return _whole(exact_sums * parts + noise, parts), scales * _DEVIATION[draw.mechanism]
 
-    def _check_fine(self, draw: PlannedDraw, scale: float, n_changed: int) -> None:
-        """Refuse Gaussian noise too coarse for joint composition, which needs it near to continuous noise.
+    def _parts(self, draw: PlannedDraw, scale: float, n_changed: int, most: int) -> int:
+        """Return into how many parts a unit is divided before noise is drawn: a power of two, public.
 
-        `n_changed` is the number of values that one row changes (``docs/privacy/joint.md``).
+        More than one only for joint composition, whose Gaussian noise must be near to continuous noise. `scale` is the
+        draw's least scale, `n_changed` the number of values that one row changes (``docs/privacy/joint.md``).
         """
-        if self.plan.currency != "joint" or draw.mechanism != "discrete Gaussian":
-            return
-        if 12.0 * n_changed / scale**2 > GAUSSIAN_SLACK * min(self.plan.epsilon, 1.0):
-            raise BudgetError(f"The noise of {draw.name!r} would be too coarse for its accounting; it was not drawn.")
+        parts = 1
+        while not self.plan.is_fine(draw, scale * parts, n_changed * self.rows_per_person):
+            parts *= 2
+            if parts > most:
+                raise BudgetError(
+                    f"The noise of {draw.name!r} would be too coarse for its accounting; it was not drawn. Lower 'epsilon'."
+                )
+        return parts
 
     def _write(
         self,
@@ -263,3 +269,8 @@ class Door:
     def close(self) -> tuple[Entry, ...]:
         """Return the ledger: one entry per planned draw, in the order of the plan."""
         return self._ledger.close()
+
+
+def _whole(noisy: NDArray[np.int64], parts: int) -> NDArray[np.int64]:
+    """Return noisy values, given in parts of a unit, rounded to whole units: post-processing."""
+    return (noisy + parts // 2) // parts

@@ -5,7 +5,7 @@ import pytest
 from sklearn.cluster import KMeans
 
 from dpmondrian import DPM
-from dpmondrian.datasets import files
+from dpmondrian.datasets import DATA_SETS
 from dpmondrian.datasets.synthetic import blobs, homes
 from dpmondrian.metrics import accuracy, inertia
 
@@ -45,11 +45,11 @@ def test_the_papers_variant_is_worse_but_right():
 
 
 def test_letters_with_k_come_close_to_kmeans():
-    try:
-        rows, _ = files.letters()
-    except files.DatasetNotFoundError as error:
-        pytest.skip(str(error))
-    reals = rows.astype(np.float64)
+    letters = DATA_SETS["uci_letters"]
+    if not letters.is_available():
+        pytest.skip(f"The data file {letters.file} is not on this machine; set DPMONDRIAN_DATA to its folder.")
+    reals, _ = letters.load()
+    rows = reals.astype(np.uint8)
     model = DPM(1.0, len(rows) ** -1.5, (0, 15), n_clusters=26, random_state=0).fit(rows)
     kmeans = KMeans(n_clusters=26, n_init=1, random_state=0).fit(reals)
     assert inertia(reals, model.cluster_centers_) < 1.2 * kmeans.inertia_

@@ -1,8 +1,8 @@
 """Joint composition of Laplace and Gaussian draws: the exact trade between epsilon and delta, in closed form.
 
-Discrete Laplace noise whose scale is a whole multiple of the sensitivity's unit has privacy loss ``+a`` or ``-a``,
-like randomised response; Gaussian draws add up to one Gaussian draw. The composed loss is therefore a finite mixture of shifted
-Gaussians (``docs/privacy/joint.md``). The peers use it; DPM itself is accounted for in zCDP.
+Discrete Laplace noise on a whole number that one person changes by one has privacy loss ``+a`` or ``-a``, like randomised
+response; Gaussian draws add up to one Gaussian draw. The composed loss is therefore a finite mixture of shifted Gaussians
+(``docs/privacy/joint.md``). The peers use it; DPM itself is accounted for in zCDP.
 """
 
 from __future__ import annotations
@@ -11,25 +11,32 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 
-from scipy.special import log_ndtr
+from scipy.special import erfcx, log_ndtr
 
-__all__ = ["GAUSSIAN_SLACK", "gaussian_delta", "joint_delta", "joint_epsilon", "least_multiplier"]
+__all__ = ["GAUSSIAN_SLACK", "discreteness", "gaussian_delta", "joint_delta", "joint_epsilon", "least_multiplier"]
 
 GAUSSIAN_SLACK = 1e-6
-"""Relative part of epsilon and delta kept back for the difference between discrete and continuous Gaussian noise."""
+"""Relative part of epsilon and delta kept back for the difference between discrete and continuous Gaussian noise, and
+for rounding."""
 
+_ROOT_HALF = math.sqrt(0.5)
 _STEPS = 60
 
 
 def gaussian_delta(epsilon: float, mu: float) -> float:
     """Return the least delta at which Gaussian noise of multiplier ``1 / mu`` is (epsilon, delta)-private.
 
-    ``delta = Phi(mu/2 - epsilon/mu) - exp(epsilon) * Phi(-mu/2 - epsilon/mu)``, for any real epsilon.
+    ``delta = Phi(mu/2 - epsilon/mu) - exp(epsilon) * Phi(-mu/2 - epsilon/mu)``, for any real epsilon. The two terms may
+    be nearly equal: their common factor ``exp(-near**2 / 2)`` is taken out, so that only its own rounding remains.
     """
+    if epsilon < 0.0:  # loss +x occurs exp(x) times as often as loss -x
+        return -math.expm1(epsilon) + math.exp(epsilon) * gaussian_delta(-epsilon, mu)
     if mu == 0.0:
-        return max(0.0, -math.expm1(epsilon))
-    first = math.exp(log_ndtr(mu / 2 - epsilon / mu))
-    return max(0.0, first - math.exp(epsilon + log_ndtr(-mu / 2 - epsilon / mu)))
+        return 0.0
+    near, far = epsilon / mu - mu / 2, epsilon / mu + mu / 2
+    if near < 0.0:
+        return max(0.0, math.exp(log_ndtr(-near)) - math.exp(epsilon + log_ndtr(-far)))
+    return max(0.0, 0.5 * math.exp(-0.5 * near**2) * float(erfcx(near * _ROOT_HALF) - erfcx(far * _ROOT_HALF)))
 
 
 def joint_delta(epsilon: float, laplace_epsilons: Iterable[float], mu: float) -> float:
@@ -49,6 +56,8 @@ def joint_delta(epsilon: float, laplace_epsilons: Iterable[float], mu: float) ->
 def joint_epsilon(delta: float, laplace_epsilons: Iterable[float], mu: float) -> float:
     """Return an epsilon, rounded up, at which the composed draws are (epsilon, delta)-private."""
     laplace = tuple(laplace_epsilons)
+    if delta < 0.0 or (delta == 0.0 and mu > 0.0):
+        return math.inf
     low, high = 0.0, 1.0
     while joint_delta(high, laplace, mu) > delta:
         low, high = high, 2.0 * high
@@ -85,3 +94,21 @@ def least_multiplier(epsilon: float, delta: float, n_laplace: int = 0, laplace_f
         else:
             low = middle
     return high
+
+
+def discreteness(scale: float, n_values: int, mu: float, log_tail: float) -> float:
+    """Return what Gaussian noise on whole numbers may cost more, in epsilon, than the same noise on the real line.
+
+    Parameters
+    ----------
+    scale : float
+        The least scale of the noise, in the unit of the whole numbers.
+    n_values : int
+        How many of them one person changes.
+    mu : float
+        Length of that change in scales.
+    log_tail : float
+        Logarithm of the probability of noise beyond the reach for which the bound is made: to be added to delta.
+    """
+    reach = math.sqrt(2.0 * n_values * (math.log(2.0 * n_values) - log_tail)) + mu
+    return (reach**2 + 2.0 * n_values) / (24.0 * scale**2)

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from dpmondrian.accounting.joint import GAUSSIAN_SLACK, joint_epsilon
+from dpmondrian.accounting.joint import GAUSSIAN_SLACK, discreteness, joint_epsilon
 from dpmondrian.accounting.zcdp import (
     bounded_range_rho,
     epsilon_from_rho,
@@ -90,6 +90,8 @@ BELOW_BUDGET = 1.0 - 1e-9
 """Planned costs are kept this much below the budget, so that rounding cannot carry them above it."""
 
 _ONE_WAY_TOLERANCE = 1.0 + 1e-12
+_MOST_FOR_SLACK = 20.0
+"""Up to this epsilon the slack of epsilon keeps within that of delta."""
 
 
 @dataclass(frozen=True)
@@ -165,43 +167,65 @@ class Plan:
             return epsilon_from_rho(gaussian_rho(multiplier), delta)
         return 1.0 / multiplier
 
-    def _recomputed(self) -> list[PlannedDraw]:
-        """Return the draws at the costs that their noise multipliers amount to."""
-        return [replace(draw, cost=self.cost_of(draw.mechanism, draw.multiplier, draw.delta)) for draw in self.draws]
+    def _costs(self) -> list[float]:
+        """Return the costs that the draws' noise multipliers amount to."""
+        return [self.cost_of(draw.mechanism, draw.multiplier, draw.delta) for draw in self.draws]
 
     @property
     def rho(self) -> float | None:
         """The whole zCDP cost, or None where zCDP is not used."""
-        return math.fsum(draw.cost for draw in self._recomputed()) if self.currency == "rho" else None
+        return math.fsum(self._costs()) if self.currency == "rho" else None
 
     def composed(self, draws: Iterable[Priced]) -> float:
         """Return the epsilon, at the plan's delta, that draws with these costs amount to."""
         draws = list(draws)
-        if self.currency != "joint":
-            total = math.fsum(draw.cost for draw in draws)
-            return epsilon_from_rho(total, self.delta) if self.currency == "rho" else total
-        gaussian = [draw.cost for draw in draws if draw.mechanism == "discrete Gaussian"]
-        laplace = [draw.cost for draw in draws if draw.mechanism == "discrete Laplace"]
-        others = [draw.cost for draw in draws if draw.mechanism not in ("discrete Gaussian", "discrete Laplace")]
-        delta = (self.delta - math.fsum(draw.delta for draw in draws)) * (1.0 - GAUSSIAN_SLACK)
-        slack = GAUSSIAN_SLACK * self.epsilon if gaussian else 0.0
-        return math.fsum(others) + joint_epsilon(delta, laplace, math.hypot(*gaussian)) + slack
+        return self._composed([(draw.mechanism, draw.cost) for draw in draws], math.fsum(draw.delta for draw in draws))
 
     def spent(self) -> float:
         """Return the epsilon (at the plan's delta) that the recomputed costs amount to."""
-        return self.composed(self._recomputed())
+        mechanisms = [draw.mechanism for draw in self.draws]
+        return self._composed(list(zip(mechanisms, self._costs(), strict=True)), self._delta_of_draws())
+
+    def _delta_of_draws(self) -> float:
+        return math.fsum(draw.delta for draw in self.draws)
+
+    def is_fine(self, draw: PlannedDraw, scale: float, n_changed: int) -> bool:
+        """Return whether a draw's noise is near enough to continuous noise for the slack that is kept back.
+
+        Only joint composition asks for it, of Gaussian noise. `scale` is the least scale of the draw, in the unit of its
+        whole numbers, and `n_changed` how many of these one person changes (``docs/privacy/joint.md``).
+        """
+        if self.currency != "joint" or draw.mechanism != "discrete Gaussian":
+            return True
+        n_draws = sum(planned.mechanism == "discrete Gaussian" for planned in self.draws)
+        log_tail = math.log(self.delta - self._delta_of_draws()) + math.log(0.25 * GAUSSIAN_SLACK / n_draws)
+        loss = n_draws * discreteness(scale, n_changed, 1.0 / draw.multiplier, log_tail)
+        return loss <= 0.5 * GAUSSIAN_SLACK * min(self.epsilon, _MOST_FOR_SLACK)
+
+    def _composed(self, costs: list[tuple[str, float]], delta_of_draws: float) -> float:
+        """Return the epsilon that costs, given with their mechanisms, amount to."""
+        if self.currency != "joint":
+            total = math.fsum(cost for _, cost in costs)
+            return epsilon_from_rho(total, self.delta) if self.currency == "rho" else total
+        gaussian = [cost for mechanism, cost in costs if mechanism == "discrete Gaussian"]
+        laplace = [cost for mechanism, cost in costs if mechanism == "discrete Laplace"]
+        others = [cost for mechanism, cost in costs if mechanism not in ("discrete Gaussian", "discrete Laplace")]
+        delta = (self.delta - delta_of_draws) * (1.0 - GAUSSIAN_SLACK)
+        slack = GAUSSIAN_SLACK * self.epsilon if gaussian else 0.0
+        return math.fsum(others) + joint_epsilon(delta, laplace, math.hypot(*gaussian)) + slack
 
     def verify(self) -> None:
         """Refuse a plan whose recomputed cost exceeds the budget or differs from what it declares."""
         if self.defects:
             return
-        if self.spent() > self.epsilon or math.fsum(draw.delta for draw in self.draws) > self.delta:
+        spent = self.spent()
+        if spent > self.epsilon or self._delta_of_draws() > self.delta:
             raise BudgetError(
-                f"The plan costs epsilon = {self.spent():.9g} at delta = {self.delta:g}, more than the budget "
+                f"The plan costs epsilon = {spent:.9g} at delta = {self.delta:g}, more than the budget "
                 f"epsilon = {self.epsilon:g}. Nothing was drawn. Lower the shares or raise 'epsilon'."
             )
-        for draw, recomputed in zip(self.draws, self._recomputed(), strict=True):
-            if recomputed.cost > draw.cost * _ONE_WAY_TOLERANCE:
+        for draw, cost in zip(self.draws, self._costs(), strict=True):
+            if cost > draw.cost * _ONE_WAY_TOLERANCE:
                 raise BudgetError(f"The planned draw {draw.name!r} declares less than its noise costs.")
 
 

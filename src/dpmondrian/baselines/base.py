@@ -14,12 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from dpmondrian import _validation as check
 from dpmondrian.accounting.plan import Plan
 from dpmondrian.accounting.statement import PrivacyStatement, make_statement
-from dpmondrian.baselines.rows import FixedPointRows, nearest_centre
+from dpmondrian.baselines.rows import FixedPointRows, finite, nearest_centre
 from dpmondrian.domain import Bounds, Schema
-from dpmondrian.engines.memory import clipped_rows
 from dpmondrian.exceptions import DataError, NotReleasableWarning, ParameterError
-from dpmondrian.frames import read_table
-from dpmondrian.kernels.reference import ERROR
+from dpmondrian.frames import Table, read_table
 from dpmondrian.release import Door
 
 __all__ = ["Centres", "Peer", "PeerSettings"]
@@ -75,6 +73,8 @@ class Peer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     cluster_sizes_ : ndarray of shape (n_clusters_,)
         Only where the algorithm releases sizes.
     n_clusters_, n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Only where the table has column names.
     privacy_ : PrivacyStatement
     """
 
@@ -127,29 +127,42 @@ class Peer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         if centres.sizes is not None:
             self.cluster_sizes_ = centres.sizes
         self.n_clusters_ = len(self.cluster_centers_)
-        self.n_features_in_ = table.n_columns
+        self._take_columns(table, schema)
         self.privacy_: PrivacyStatement = make_statement(
             door.plan, door.close(), schema, 1, settings.variant, door.secure
         )
         return self
 
     def predict(self, X: Any) -> NDArray[np.int64]:
-        """Return the nearest centre of every row: sensitive, stays with the holder of the rows."""
+        """Return the nearest centre of every row: sensitive, stays with the holder of the rows.
+
+        Rows are clipped to the bounds first, and differences are brought to a common scale by the columns' ranges, as in
+        the fit. Columns of a named table may come in any order.
+        """
         check_is_fitted(self)
         table = read_table(X)
+        if self._named:
+            table = table.reordered(self._schema.names)
         if table.n_columns != self.n_features_in_:
             raise DataError(
                 f"X has {table.n_columns} features, but {type(self).__name__} is expecting {self.n_features_in_} features as input."
             )
-        schema = Schema.from_bounds(self.bounds, table.names, [False] * table.n_columns)
-        blocks = (clipped_rows(block, schema, ERROR) for block in table.blocks())
-        return np.concatenate(
-            [np.empty(0, dtype=np.int64), *(nearest_centre(b, self.cluster_centers_) for b in blocks)]
-        )
+        lower, upper, weights = self._schema.lower, self._schema.upper, self._schema.weights
+        centres = self.cluster_centers_ * weights
+        blocks = (np.clip(finite(block), lower, upper) * weights for block in table.blocks())
+        return np.concatenate([np.empty(0, dtype=np.int64), *(nearest_centre(block, centres) for block in blocks)])
 
     def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> NDArray[np.int64]:
         """Cluster the rows and return the nearest centre of each: sensitive."""
         return self.fit(X).predict(X)
+
+    def _take_columns(self, table: Table, schema: Schema) -> None:
+        """Keep what is public about the columns, for `predict`."""
+        self.n_features_in_ = table.n_columns
+        self._schema, self._named = schema, table.named
+        self.__dict__.pop("feature_names_in_", None)
+        if table.named and table.text_names:  # scikit-learn's convention: feature names are text or not there
+            self.feature_names_in_ = np.array(table.names, dtype=object)
 
     def _settings(self) -> PeerSettings:
         """Check every parameter; nothing is read or spent before all are right."""

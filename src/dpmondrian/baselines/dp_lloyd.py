@@ -162,8 +162,8 @@ def bounded_laplace_scale(n_ranges: NDArray[np.float64], epsilon: float) -> NDAr
         right: NDArray[np.float64] = 1.0 / (epsilon - np.log(inner))
         return right
 
-    low = np.full(n_ranges.shape, 1.0 / epsilon)
-    high = np.maximum(right_side(low), low)
+    low: NDArray[np.float64] = np.full(n_ranges.shape, 1.0 / epsilon)
+    high: NDArray[np.float64] = np.maximum(right_side(low), low)
     for _ in range(60):
         middle = 0.5 * (low + high)
         below = right_side(middle) > middle

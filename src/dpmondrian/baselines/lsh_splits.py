@@ -28,10 +28,7 @@ _MEAN_SHARE, _MEAN_COUNT_SHARE = 0.1, 0.2
 _HYPERPLANE_STEPS = 2**12
 """Hyperplanes have whole coordinates, so that the side of a row is computed exactly."""
 
-_DEFECTS = (
-    "rows are not clipped before the mean is taken, so a row outside the bounds moves it without limit",
-    "the mean is divided by a noisy count that may be zero or negative",
-)
+_DEFECTS = ("rows are not clipped before the mean is taken, so a row outside the bounds moves it without limit",)
 
 
 def mean_noise(epsilon: float, delta: float) -> float:

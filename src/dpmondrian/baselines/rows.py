@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from dpmondrian.domain import Schema
 from dpmondrian.engines.memory import MemoryEngine
+from dpmondrian.exceptions import DataError
 from dpmondrian.frames import Table
 from dpmondrian.grid import Grid
 
-__all__ = ["FixedPointRows", "middle_place", "nearest_centre"]
+__all__ = ["FixedPointRows", "finite", "middle_place", "nearest_centre"]
 
 _BLOCK_VALUES = 2**22
 _WINDOWS = 2  # the peers use places only; any number of windows gives the same ones
@@ -44,10 +45,13 @@ class FixedPointRows:
         """
         grid = Grid.with_windows(schema, _WINDOWS)
         if not clip:
-            values = np.concatenate([np.empty((0, table.n_columns)), *table.blocks()])
+            values = finite(np.concatenate([np.empty((0, table.n_columns)), *table.blocks()]))
             return cls(grid, np.floor((values - grid.origin) * grid.inverse_step) - middle_place(grid))
         with MemoryEngine(table, schema, "error") as engine:
-            engine.encode(grid)
+            try:
+                engine.encode(grid)
+            except DataError:
+                raise _missing_values() from None
             displacement = np.ascontiguousarray(engine.places.T, dtype=np.float64)
         displacement -= middle_place(grid)
         return cls(grid, displacement)
@@ -69,6 +73,21 @@ class FixedPointRows:
         member = csr_array((np.ones(kept.size), (label[kept], kept)), shape=(n_groups, len(label)))
         counts = np.bincount(label[kept], minlength=n_groups).astype(np.int64)
         return counts, (member @ self.displacement).astype(np.int64)
+
+
+def _missing_values() -> DataError:
+    """Return the error for missing values; it says nothing about where or how many they are."""
+    return DataError(
+        "The table contains NaN, missing or infinite values. Leave such rows out, or put values in their place that do not "
+        "depend on the data, such as the middle of the column's bounds."
+    )
+
+
+def finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the values if none is missing or infinite."""
+    if not np.isfinite(values).all():
+        raise _missing_values()
+    return values
 
 
 def middle_place(grid: Grid) -> NDArray[np.int64]:

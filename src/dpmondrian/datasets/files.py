@@ -1,58 +1,75 @@
-"""Public data sets from local Parquet files.
+"""Where data files are: the folder named by the environment variable ``DPMONDRIAN_DATA``, then the cache folder.
 
-Files are looked for in the folder named by the environment variable ``DPMONDRIAN_DATA``, then in
-``~/.cache/dpmondrian``. Reading needs pyarrow.
+The cache folder is ``dpmondrian`` in ``$XDG_CACHE_HOME``, or ``~/.cache/dpmondrian``. Downloads and everything that is
+computed once (embeddings, reference centres) are written there; the folder of ``DPMONDRIAN_DATA`` is only read.
 """
 
 from __future__ import annotations
 
+import errno
 import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
+from dpmondrian.exceptions import DPMondrianError
 
-__all__ = ["DATA_VARIABLE", "DatasetNotFoundError", "find_file", "gas", "letters"]
+__all__ = [
+    "DATA_VARIABLE",
+    "DatasetError",
+    "DatasetNotFoundError",
+    "Progress",
+    "cache_folder",
+    "find_file",
+    "staging",
+]
 
 DATA_VARIABLE = "DPMONDRIAN_DATA"
 
+Progress = Callable[[str, int, int], None]
+"""Called now and then with what is being done, how much of it is done, and how much there is (0: not known)."""
 
-class DatasetNotFoundError(FileNotFoundError):
+
+class DatasetError(DPMondrianError):
+    """A data set cannot be had: unknown, damaged, or not to be made on this machine."""
+
+
+class DatasetNotFoundError(DatasetError, FileNotFoundError):
     """A data set is not on this machine."""
+
+
+def cache_folder() -> Path:
+    """Return the folder for files that this package writes; it need not exist."""
+    named = os.environ.get("XDG_CACHE_HOME", "")
+    # The XDG rules say that a relative path is to be ignored.
+    return (Path(named) if os.path.isabs(named) else Path.home() / ".cache") / "dpmondrian"
 
 
 def find_file(name: str) -> Path:
     """Return the path of a data file; raise `DatasetNotFoundError` with the way out if it is nowhere."""
     named = os.environ.get(DATA_VARIABLE)
-    folders = ([Path(named)] if named else []) + [Path.home() / ".cache" / "dpmondrian"]
-    for folder in folders:
+    for folder in ([Path(named)] if named else []) + [cache_folder()]:
         if (folder / name).is_file():
             return folder / name
     raise DatasetNotFoundError(
-        f"The data file {name} was not found. Put it into ~/.cache/dpmondrian, or set {DATA_VARIABLE} to its folder."
+        f"The data file {name} was not found. Put it into {cache_folder()}, or set {DATA_VARIABLE} to its folder."
     )
 
 
-def letters() -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return UCI Letter Recognition as the paper resampled it: 720 rows a letter, with replacement, 16 columns 0..15."""
-    import pyarrow.parquet as pq
+@contextmanager
+def staging() -> Iterator[Path]:
+    """Make a folder beside the cached files for work in progress, for its owner only; it is gone afterwards.
 
-    table = pq.read_table(find_file("letter.parquet"))
-    letter = np.array([ord(value) - ord("A") for value in table.column("letter").to_pylist()])
-    columns = [name for name in table.column_names if name != "letter"]
-    rows = np.column_stack([table.column(name).to_numpy() for name in columns])
-    generator = np.random.default_rng(42)
-    chosen = []
-    for number in range(26):
-        of_letter = np.flatnonzero(letter == number)
-        chosen.append(of_letter[generator.integers(0, of_letter.size, size=720)])
-    order = np.concatenate(chosen)[generator.permutation(26 * 720)]
-    return rows[order], letter[order]
-
-
-def gas() -> NDArray[np.float64]:
-    """Return UCI Gas Turbine CO and NOx Emission: 36,733 rows, 11 columns."""
-    import pyarrow.parquet as pq
-
-    table = pq.read_table(find_file("gas_turbine.parquet"))
-    return np.column_stack([table.column(name).to_numpy() for name in table.column_names if name != "year"])
+    A finished file is moved out of it with ``os.replace``, so that no half file ever has a final name. Errors of the
+    file system become a `DatasetError`.
+    """
+    try:
+        cache_folder().mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=cache_folder()) as folder:
+            yield Path(folder)
+    except DatasetError:
+        raise
+    except OSError as error:
+        reason = "the disk is full" if error.errno in (errno.ENOSPC, errno.EDQUOT) else error.strerror or error
+        raise DatasetError(f"Could not write to {cache_folder()}: {reason}.") from error

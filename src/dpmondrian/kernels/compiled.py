@@ -317,31 +317,52 @@ def _shorten(displacement, length, radius, limit, norm):
 
 
 @njit(nogil=True, cache=True)
+def _nearest_in_tile(tile, size, centres, weights, best, best_distance):
+    """Improve the best centre of each of `size` points, which are the columns of `tile`; ties go to the lower number.
+
+    Distances are added up column by column for all points at once, which the compiler turns into vector code.
+    """
+    distance = np.empty(size)
+    for c in range(centres.shape[0]):
+        distance[:] = 0.0
+        for j in range(tile.shape[0]):
+            centre, weight, column = centres[c, j], weights[j], tile[j]
+            for i in range(size):
+                d = (column[i] - centre) * weight
+                distance[i] += d * d
+        for i in range(size):
+            if distance[i] < best_distance[i] or (distance[i] == best_distance[i] and c < best[i]):
+                best[i], best_distance[i] = c, distance[i]
+
+
+@njit(nogil=True, cache=True)
 def regroup(places, centres, node):
-    """Set every row's node to the number of its nearest centre; see `reference.regroup`."""
+    """Set every row's node to the number of its nearest centre; see `reference.regroup`.
+
+    Squared distances are whole numbers below 2**53, so floating point is exact.
+    """
     n_columns, n_rows = places.shape
-    row = np.empty(n_columns, dtype=np.int64)
-    for i in range(n_rows):
+    points, weights = centres.astype(np.float64), np.ones(n_columns)
+    tile = np.empty((n_columns, _TILE))
+    best, best_distance = np.empty(_TILE, dtype=np.int64), np.empty(_TILE)
+    for start in range(0, n_rows, _TILE):
+        size = min(_TILE, n_rows - start)
         for j in range(n_columns):
-            row[j] = places[j, i]
-        best, best_distance = 0, np.int64(2) ** 62
-        for c in range(centres.shape[0]):
-            distance = np.int64(0)
-            for j in range(n_columns):
-                d = row[j] - centres[c, j]
-                distance += d * d
-                if distance >= best_distance:
-                    break
-            if distance < best_distance:
-                best, best_distance = c, distance
-        node[i] = best
+            column = places[j, start : start + size]
+            for i in range(size):
+                tile[j, i] = column[i]
+        best[:size], best_distance[:size] = 0, np.inf
+        _nearest_in_tile(tile, size, points, weights, best, best_distance)
+        for i in range(size):
+            node[start + i] = best[i]
 
 
 @njit(nogil=True, cache=True)
 def nearest_centre(block, lower, upper, missing, centres, weights, half_gap, node, cluster_of_node, labels, start):
     """Write the index of the nearest centre of each clipped row; see `reference.nearest_centre`.
 
-    A row closer to its node's centre than half of that centre's distance to all others needs no search.
+    A row closer to its node's centre than half of that centre's distance to all others needs no search. The
+    others are collected in tiles, which are searched together.
     """
     n_rows, n_columns = block.shape
     all_finite = _all_finite(block)
@@ -353,15 +374,23 @@ def nearest_centre(block, lower, upper, missing, centres, weights, half_gap, nod
             for j in range(n_columns):
                 lost[i] |= not math.isfinite(block[i, j])
         block = _without_missing(block, lower, upper, MIDDLE)
+    tile, row = np.empty((n_columns, _TILE)), np.empty(_TILE, dtype=np.int64)
+    best, best_distance = np.empty(_TILE, dtype=np.int64), np.empty(_TILE)
+    size = 0
     for i in range(n_rows):
         guess = cluster_of_node[node[start + i]] if node.shape[0] else 0
-        best, best_distance = guess, _distance(block, i, lower, upper, centres, guess, weights)
-        if math.sqrt(best_distance) >= half_gap[guess]:
-            for c in range(centres.shape[0]):
-                distance = _distance(block, i, lower, upper, centres, c, weights)
-                if distance < best_distance or (distance == best_distance and c < best):
-                    best, best_distance = c, distance
-        labels[start + i] = best
+        distance = _distance(block, i, lower, upper, centres, guess, weights)
+        labels[start + i] = guess
+        if math.sqrt(distance) >= half_gap[guess]:
+            for j in range(n_columns):
+                tile[j, size] = min(max(block[i, j], lower[j]), upper[j])
+            row[size], best[size], best_distance[size] = i, guess, distance
+            size += 1
+        if size == _TILE or i == n_rows - 1:
+            _nearest_in_tile(tile, size, centres, weights, best, best_distance)
+            for t in range(size):
+                labels[start + row[t]] = best[t]
+            size = 0
     if not all_finite and missing == DROP:
         for i in range(n_rows):
             if lost[i]:
