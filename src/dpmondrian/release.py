@@ -8,6 +8,8 @@ Only this module imports `dpmondrian.mechanisms`; a test holds that. What passes
 `select`             the best candidate of each of several disjoint groups of rows
 `box_sums`           sums of rows relative to the middle of their public box
 `ball_sums`          sums of displacements that were clipped to a public radius
+`cover`              lattice vectors near many rows, in a series of draws that charges a row once
+`means`              means of disjoint groups, which one row moves by little
 `bounded_sums`       sums with noise conditioned on a public interval (published DP-Lloyd only)
 ===================  ==================================================================================
 
@@ -27,6 +29,7 @@ from dpmondrian.accounting.ledger import Entry, Ledger
 from dpmondrian.accounting.plan import Plan, PlannedDraw
 from dpmondrian.exceptions import BudgetError
 from dpmondrian.mechanisms.bits import SecureBits, SeededBits
+from dpmondrian.mechanisms.max_cover import CoverScale
 from dpmondrian.mechanisms.sampler import Sampler
 
 __all__ = ["Door"]
@@ -185,6 +188,63 @@ class Door:
         scales = np.repeat(scale * radius[:, None].astype(np.float64), exact_sums.shape[1], axis=1)
         inverse = float((self.rows_per_person * radius / scales[:, 0]).max())
         return self._sums(name, step, exact_sums, scales, inverse, "radii")
+
+    def cover(
+        self, name: str, exact_points: NDArray[np.float64], steps: Sequence[float], limit: float, picks_per_scale: int
+    ) -> list[NDArray[np.int64]]:
+        """Return `picks_per_scale` integer vectors for each of several lattices, near many of the points.
+
+        `exact_points` has one row of length at most 1 per row of the table. `steps` are the lattices' steps; a point
+        covers a vector if its squared distance from the nearest vector of the point is at most `limit`, in steps.
+
+        Privacy
+        -------
+        Released: all vectors of all lattices. A row has an effect until a vector drawn covers it, and then no more, so the
+        whole series costs what the planned multiplier, one over the weight of a covered row, says: `max_cover_epsilon`. For
+        one row per person. A plan with defects draws as published code does. Argument: ``docs/privacy/max_cover.md``;
+        tests that try to break it: ``tests/statistical/test_max_cover.py``.
+        """
+        draw = self.plan.find(name)
+        if self.rows_per_person != 1:
+            raise BudgetError("Max cover is accounted for with one row per person; nothing was drawn.")
+        n_draws = len(steps) * picks_per_scale
+        self._write(draw, "weight of a row", 1.0, draw.multiplier, 0.0, 1.0 / draw.multiplier, n_draws)
+        scales = [CoverScale(step, limit) for step in steps]
+        exponent, published = 1.0 / draw.multiplier, bool(self.plan.defects)
+        return self._sampler.cover(exact_points, scales, picks_per_scale, exponent, name, published=published)
+
+    def means(
+        self,
+        name: str,
+        exact_means: NDArray[np.int64],
+        reach: NDArray[np.int64],
+        published_scales: NDArray[np.float64] | None = None,
+    ) -> NDArray[np.int64]:
+        """Return noisy means of disjoint groups, shape (n_groups, n_columns), in the fixed point of `exact_means`.
+
+        Privacy
+        -------
+        Released: means plus discrete noise of scale ``z * reach``. One row moves the mean of its group by at most
+        ``reach[group]`` in L2 norm, whatever the plan sets aside a delta for excepted. Plans with defects may give
+        other scales, and the ledger then says what they cost. Argument: ``docs/privacy/max_cover.md``; tests that try
+        to break it: ``tests/baselines/test_em_mc.py``.
+        """
+        draw = self.plan.find(name)
+        scale = self._scale(draw)
+        scales = np.repeat(scale * reach[:, None].astype(np.float64), exact_means.shape[1], axis=1)
+        if published_scales is not None:
+            if not self.plan.defects:
+                raise BudgetError(
+                    "Scales of noise are planned but in variants that repeat published code; nothing was drawn."
+                )
+            scales = published_scales
+            scale = float((scales.min(axis=1) / reach).min())
+        inverse = float((self.rows_per_person * reach / scales.min(axis=1)).max())
+        parts = self._parts(draw, float(scales.min()), exact_means.shape[1], _MOST_PARTS_OF_SUMS)
+        largest = float(scales.max()) * parts
+        self._write(draw, "moves of a mean", self.rows_per_person, scale, largest, inverse, exact_means.size)
+        noise = self._sampler.noise(draw.mechanism, scales * parts, name).reshape(exact_means.shape)
+        return _whole(exact_means * parts + noise, parts)
 
     def bounded_sums(
         self,

@@ -8,5 +8,6 @@ from dpmondrian.baselines.dp_lloyd import DPLloyd
 from dpmondrian.baselines.fast_lloyd import FastLloyd
 from dpmondrian.baselines.kmeans import KMeans
 from dpmondrian.baselines.lsh_splits import LSHSplits
+from dpmondrian.baselines.pe_means import PEMeans
 
-__all__ = ["DPLloyd", "FastLloyd", "KMeans", "LSHSplits"]
+__all__ = ["DPLloyd", "FastLloyd", "KMeans", "LSHSplits", "PEMeans"]

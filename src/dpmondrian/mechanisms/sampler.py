@@ -8,6 +8,7 @@ draws from the same law much faster. A seeded run cannot use OpenDP, which takes
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -15,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.mechanisms.bits import BitSource
+from dpmondrian.mechanisms.max_cover import CoverScale, max_cover
 from dpmondrian.mechanisms.noise import discrete_gaussian, discrete_laplace
+from dpmondrian.mechanisms.published_cover import published_cover
 from dpmondrian.mechanisms.selection import exponential_mechanism, permute_and_flip
 
 __all__ = ["OPENDP_MAX_DRAWS", "Sampler", "opendp_noise"]
@@ -61,6 +64,19 @@ class Sampler:
     def select(self, mechanism: str, scores: NDArray[np.int64], scale: float, *purpose: str | int) -> int:
         """Return the index of the chosen candidate for a named purpose."""
         return _SELECTION[mechanism](scores, scale, self._bits.child(*purpose))
+
+    def cover(
+        self,
+        points: NDArray[np.float64],
+        scales: Sequence[CoverScale],
+        picks_per_scale: int,
+        exponent: float,
+        *purpose: str | int,
+        published: bool = False,
+    ) -> list[NDArray[np.int64]]:
+        """Return the lattice vectors that a series of max covers draws for a named purpose."""
+        draw = published_cover if published else max_cover
+        return draw(points, scales, picks_per_scale, exponent, self._bits.child(*purpose))
 
     def public_seed(self, *purpose: str | int) -> list[int]:
         """Return a seed for a generator whose numbers protect nothing."""

@@ -1,0 +1,49 @@
+"""The ``dpm`` command: its subcommands, its version, and how errors are told.
+
+Exit codes: 0, 1 for a failure, 2 for wrong use.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from dpmondrian._version import __version__
+from dpmondrian.cli.reproduce import reproduce
+from dpmondrian.exceptions import DPMondrianError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(name="dpm", no_args_is_help=True, add_completion=False, rich_markup_mode=None)
+app.command()(reproduce)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"dpm {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def dpm(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Show the version and leave.")
+    ] = False,
+) -> None:
+    """Clusters of sensitive data that may be published.
+
+    \b
+    Example:
+      dpm reproduce table2 --quick
+    """  # noqa: D301
+
+
+def main() -> None:
+    """Run the command. An error that this package raises on purpose, or the system, is one sentence and exit code 1."""
+    try:
+        app(prog_name="dpm")
+    except (DPMondrianError, OSError) as error:
+        print(f"Error: {error}", file=sys.stderr)
+        raise SystemExit(1) from None

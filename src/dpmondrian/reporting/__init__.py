@@ -1,0 +1,1 @@
+"""Tables, figures and a page from the rows of experiments, with the paper's numbers beside ours."""

@@ -1,0 +1,1 @@
+"""Figures from rows, PNG and SVG."""

@@ -1,0 +1,77 @@
+"""One run: rows, stored centres, failures."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpmondrian.datasets.registry import get
+from dpmondrian.experiments import perform
+from dpmondrian.experiments.algorithms import ALGORITHMS, Algorithm, AlgorithmMissingError, _peer
+from dpmondrian.experiments.spec import Run
+from dpmondrian.experiments.store import Store
+from dpmondrian.experiments.timing import machine, measure_times
+
+RUN = Run("kopt", "blobs-2000x5-4", "dpm", 0)
+
+
+class Broken:
+    def fit(self, rows):
+        raise ValueError("this\nalways fails")
+
+
+@pytest.fixture
+def broken(monkeypatch):
+    entry = Algorithm("dpm", "Broken", lambda *_: Broken())
+    monkeypatch.setattr(perform, "ALGORITHMS", {**ALGORITHMS, "dpm": entry})
+
+
+def test_a_run_gives_metrics_and_keeps_its_centres(tmp_path):
+    store = Store(tmp_path)
+    row = perform.fit_and_measure(RUN, store)
+    assert not row.failed
+    assert set(row.metrics) >= {"inertia", "silhouette", "accuracy", "kmeans_distance", "n_centres"}
+    assert store.load_centres(RUN).shape == (4, 5)
+    assert perform.measure_again(RUN, store) == row
+
+
+def test_measuring_again_uses_the_stored_centres(tmp_path):
+    store = Store(tmp_path)
+    store.save_centres(RUN, np.zeros((1, 5)))
+    assert perform.measure_again(RUN, store).metrics["n_centres"] == 1.0
+
+
+def test_a_failure_becomes_a_row_with_class_and_message(tmp_path, broken):
+    row = perform.fit_and_measure(RUN, Store(tmp_path))
+    assert row.failed
+    assert row.error == "ValueError: this always fails"
+    assert row.metrics == {}
+
+
+def test_times_are_of_the_fit_and_failures_are_kept(broken):
+    runs = [Run("timing", "blobs-2000x5-4", algorithm, 0, base_seed=None) for algorithm in ("kmeans", "dpm")]
+    fine, failed = measure_times(runs)
+    assert 0.0 < fine.metrics["seconds"] < 60.0
+    assert failed.error == "ValueError: this always fails"
+
+
+def test_the_machine_is_described_without_names():
+    facts = machine()
+    assert facts["cores"].isdigit()
+    assert all(isinstance(value, str) for value in facts.values())
+
+
+def test_an_algorithm_that_is_not_there_says_so():
+    with pytest.raises(AlgorithmMissingError, match=r"baselines\.Nothing"):
+        _peer("Nothing")(get(RUN.data_set), 1.0, 1e-6, 0, {})
+
+
+@pytest.mark.parametrize("key", ["kmeans", "dpm", "dpm_k", "dpm_paper"])
+def test_algorithms_get_what_they_need(key):
+    data_set = get("blobs-2000x5-4")
+    estimator = ALGORITHMS[key].make(data_set, 0.5, data_set.delta, 7, {})
+    given = estimator.get_params()
+    assert given["random_state"] == 7
+    assert given["n_clusters"] == (4 if key in ("kmeans", "dpm_k") else None)
+    if key != "kmeans":
+        assert (given["epsilon"], given["delta"]) == (0.5, data_set.delta)
