@@ -5,9 +5,10 @@ published code, to reproduce its numbers; the statement of such a run tells what
 """
 
 from dpmondrian.baselines.dp_lloyd import DPLloyd
+from dpmondrian.baselines.em_mc import EMMC
 from dpmondrian.baselines.fast_lloyd import FastLloyd
 from dpmondrian.baselines.kmeans import KMeans
 from dpmondrian.baselines.lsh_splits import LSHSplits
 from dpmondrian.baselines.pe_means import PEMeans
 
-__all__ = ["DPLloyd", "FastLloyd", "KMeans", "LSHSplits", "PEMeans"]
+__all__ = ["EMMC", "DPLloyd", "FastLloyd", "KMeans", "LSHSplits", "PEMeans"]

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from dpmondrian._version import __version__
+from dpmondrian.cli.fetch import fetch
 from dpmondrian.cli.reproduce import reproduce
 from dpmondrian.exceptions import DPMondrianError
 
@@ -18,6 +19,7 @@ __all__ = ["app", "main"]
 
 app = typer.Typer(name="dpm", no_args_is_help=True, add_completion=False, rich_markup_mode=None)
 app.command()(reproduce)
+app.command()(fetch)
 
 
 def _show_version(wanted: bool) -> None:
@@ -35,8 +37,9 @@ def dpm(
     """Clusters of sensitive data that may be published.
 
     \b
-    Example:
+    Examples:
       dpm reproduce table2 --quick
+      dpm fetch uci_letters
     """  # noqa: D301
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from dpmondrian.experiments.rows import Row
 
-__all__ = ["ProgressBars"]
+__all__ = ["ProgressBars", "TransferBars"]
 
 
 class ProgressBars:
@@ -61,3 +61,29 @@ class ProgressBars:
         self._told.add((row.run.algorithm, row.run.data_set))
         message = f"Failed and kept: {row.run.algorithm} on {row.run.data_set}. {row.error}"
         self._progress.console.print(message, markup=False, highlight=False, soft_wrap=True)
+
+
+class TransferBars:
+    """One bar per file that is downloaded or network that is trained; a callback of `datasets.fetch`."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import Progress
+
+        self._progress = Progress(console=Console(stderr=True))
+        self._tasks: dict[str, TaskID] = {}
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def advance(self, what: str, done: int, total: int | None) -> None:
+        """Move the bar of a piece of work to where it is."""
+        if what not in self._tasks:
+            self._tasks[what] = self._progress.add_task(what, total=total)
+        self._progress.update(self._tasks[what], completed=done, total=total)

@@ -3,7 +3,8 @@
 The paper keeps the 20 runs of KMeans with the best silhouette, over a range of k that it does not state. Here: KMeans
 once for every k from 2 to 128 on 10,000 of the rows, to find the five k with the best silhouette; then on all rows with
 20 seeds for each of these k; of the 100 runs the 20 with the best silhouette (of 10,000 rows) are kept. KMeans runs once
-from k-means++ with one thread, so that the result repeats. It is computed once and kept in the cache folder.
+from k-means++ with one thread, so that the result repeats. Those of the registered files come with the package, others are
+computed once and kept in the cache folder.
 
 The clusters of made data are known, and the best runs all find their means: one reference is enough there.
 """
@@ -48,6 +49,7 @@ class Search:
 
 
 SEARCH = Search()
+_SHIPPED = Path(__file__).parent / "shipped"
 
 
 def reference_centres(data_set: DataSet, progress: Progress | None = None, search: Search = SEARCH) -> list[Centres]:
@@ -57,7 +59,7 @@ def reference_centres(data_set: DataSet, progress: Progress | None = None, searc
     ----------
     data_set : DataSet
     progress : callable, optional
-        Told the number of runs of KMeans, if they are not in the cache: up to five minutes for one data set.
+        Told the number of runs of KMeans, if they must be computed: up to five minutes for one data set.
     search : Search
         How they are searched for.
     """
@@ -65,6 +67,8 @@ def reference_centres(data_set: DataSet, progress: Progress | None = None, searc
     if data_set.source == "made" and classes is not None:
         return [_class_means(data_set)]
     name = _cached_name(data_set, search)
+    if (_SHIPPED / name).is_file():
+        return _load(_SHIPPED / name)
     try:
         return _load(find_file(name))
     except DatasetNotFoundError:

@@ -47,19 +47,19 @@ def _spread(settings: tuple[str, ...], quick: bool, n_quick: int) -> tuple[str, 
 
 
 def _kopt(quick: bool) -> Experiment:
-    grid = Grid(PAPER_DATA_SETS, tuple(ALGORITHMS), 2 if quick else 20, 1 if quick else None)
+    grid = Grid(PAPER_DATA_SETS, tuple(ALGORITHMS), 2 if quick else 20, 1 if quick else 3)
     return Experiment("kopt", "All algorithms on all data sets", (grid,))
 
 
 def _timing(quick: bool) -> Experiment:
     data_sets = ("synth_10d", "uci_letters") if quick else PAPER_DATA_SETS
-    grid = Grid(data_sets, tuple(ALGORITHMS), 2 if quick else 10, 1 if quick else 3)
+    grid = Grid(data_sets, tuple(ALGORITHMS), 2 if quick else 10, 1)
     return Experiment("timing", "Running time of one fit", (grid,), timed=True)
 
 
 def _centreness(quick: bool) -> Experiment:
     settings = _spread(tuple(parameters_text(t=t, q=q) for t, q in CENTRENESS_PAIRS), quick, 7)
-    grid = Grid(("synth_10d",), ("dpm_paper", "dpm"), 1 if quick else 10, settings=settings)
+    grid = Grid(("synth_10d",), ("dpm_paper", "dpm"), 1 if quick else 5, settings=settings)
     return Experiment("centreness", "Shape of centreness, t and q", (grid,))
 
 
@@ -67,7 +67,7 @@ def _budget(quick: bool) -> Experiment:
     paper = _spread(share_settings("interval", "splits", "counts", "centres"), quick, 10)
     default = _spread(share_settings("splits", "counts", "centres"), quick, 10)
     grids = tuple(
-        Grid(("mnist_embs",), (algorithm,), 1 if quick else 10, settings=settings)
+        Grid(("mnist_embs",), (algorithm,), 1 if quick else 5, settings=settings)
         for algorithm, settings in (("dpm_paper", paper), ("dpm", default))
     )
     return Experiment("budget", "How the budget is divided", grids)
@@ -75,7 +75,7 @@ def _budget(quick: bool) -> Experiment:
 
 def _epsilon(quick: bool) -> Experiment:
     data_sets = ("synth_10d", "uci_letters") if quick else PAPER_DATA_SETS
-    grid = Grid(data_sets, FAST_ALGORITHMS, 1 if quick else 5, epsilons=(0.1, 1.0, 4.0) if quick else EPSILONS)
+    grid = Grid(data_sets, FAST_ALGORITHMS, 1 if quick else 3, epsilons=(0.1, 1.0, 4.0) if quick else EPSILONS)
     return Experiment("epsilon", "Quality over epsilon", (grid,))
 
 

@@ -132,7 +132,8 @@ class Grid:
         algorithms = self.chosen_algorithms(selection.algorithms)
         for data_set in selection.data_sets or self.data_sets:
             for iteration, setting, algorithm in product(range(self.repetitions), self.settings, algorithms):
-                if iteration < self.repetitions_of(algorithm):
+                left_out = data_set in ALGORITHMS[algorithm].left_out_on
+                if iteration < self.repetitions_of(algorithm) and not left_out:
                     for epsilon in self.epsilons if ALGORITHMS[algorithm].private else (None,):
                         yield Run(experiment, data_set, algorithm, iteration, epsilon, setting, base_seed)
 
