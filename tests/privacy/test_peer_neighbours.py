@@ -18,6 +18,7 @@ from dpmondrian.baselines import fast_lloyd, lsh_splits, rows
 from dpmondrian.baselines.dp_lloyd import DPLloyd
 from dpmondrian.baselines.fast_lloyd import FastLloyd
 from dpmondrian.baselines.lsh_splits import LSHSplits
+from dpmondrian.baselines.pe_means import PEMeans
 from dpmondrian.baselines.rows import FixedPointRows
 from dpmondrian.frames import read_table
 from dpmondrian.release import Door
@@ -30,6 +31,7 @@ PEERS = {
     "LSH-Splits, one leaf": LSHSplits(3, 0.1, 1e-6, SCHEMA),
     "FastLloyd": FastLloyd(3, 40.0, 1e-6, SCHEMA, expected_rows=300),
     "FastLloyd, more clusters than rows": FastLloyd(30, 40.0, 1e-6, SCHEMA, expected_rows=300),
+    "PE-means, more clusters than rows": PEMeans(30, 4.0, 1e-6, SCHEMA, expected_rows=30),
 }
 
 

@@ -41,10 +41,14 @@ class PeerSettings:
 
 @dataclass(frozen=True)
 class Centres:
-    """Released centres as displacements from the middle of the box, and released sizes where there are any."""
+    """Released centres as displacements from the middle of the box, and released sizes where there are any.
+
+    ``clip=False`` leaves centres outside the bounds where they are, as some published code does.
+    """
 
     displacement: NDArray[np.float64]
     sizes: NDArray[np.float64] | None = None
+    clip: bool = True
 
 
 class Peer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -122,7 +126,7 @@ class Peer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             )
         rows = FixedPointRows.of(table, schema, clip=self._published_code_clips or not settings.published)
         centres = self._cluster(rows, door, settings)
-        self.cluster_centers_ = rows.values(centres.displacement)
+        self.cluster_centers_ = rows.values(centres.displacement, centres.clip)
         self.__dict__.pop("cluster_sizes_", None)
         if centres.sizes is not None:
             self.cluster_sizes_ = centres.sizes

@@ -36,6 +36,8 @@ _PROJECTION_STEPS = 2**12
 _FINE = 2**8
 """Parts of a place in which means are computed."""
 _LARGEST_DEVIATION = 2.0**44
+_LARGEST_LOGARITHM = 2.0**18
+"""Weights of vectors are kept below the exponential of this, a quarter of what the max cover can draw with."""
 
 _DEFECTS = (
     "cover sets belong to a permutation of the rows, so other rows than the covered ones are removed, and a row may be "
@@ -88,6 +90,7 @@ class Budget:
             exponent, noise = largest_exponent, least_noise
         if not settings.published:  # the published constants do not hold for a large epsilon
             exponent, noise = min(exponent, largest_exponent), max(noise, least_noise)
+        exponent = min(exponent, _LARGEST_LOGARITHM / settings.expected_rows)
         size = _SIZE_SHARE * averages
         return cls(exponent, cover_delta, _COUNT_SHARE * epsilon, size, _OVERSHOOT * average_delta, noise)
 
@@ -242,8 +245,9 @@ def _reach(rows: FixedPointRows, size: NDArray[np.float64]) -> NDArray[np.int64]
 
 def _exact_means(exact_counts: NDArray[np.int64], exact_sums: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return means in parts of a place, rounded to the nearest; of no rows, the middle of the box."""
-    counts = np.maximum(exact_counts, 1)[:, None]
-    return (2 * _FINE * exact_sums + counts) // (2 * counts)
+    counts: NDArray[np.int64] = np.maximum(exact_counts, 1)[:, None]
+    means: NDArray[np.int64] = (2 * _FINE * exact_sums + counts) // (2 * counts)
+    return means
 
 
 def _averages(rows: FixedPointRows, label: NDArray[np.int64], n_groups: int, door: Door, budget: Budget) -> Centres:
@@ -266,7 +270,7 @@ def _published_averages(
     """Return means with noise of standard deviation sigma**2, in the units of the data, and not clipped."""
     exact_counts, exact_sums = rows.sums(label, n_groups)
     noisy_counts = door.counts(0, exact_counts, "cluster size")
-    sizes = noisy_counts - budget.offset
+    sizes = noisy_counts.astype(np.float64) - budget.offset
     kept = np.flatnonzero((sizes > 0) & (exact_counts >= 2))  # the leak
     if not len(kept):
         kept, sizes = np.array([np.argmax(sizes)]), np.maximum(sizes, 1.0)
@@ -276,4 +280,4 @@ def _published_averages(
     deviation = np.minimum(sigma[:, None] ** 2 * rows.grid.inverse_step * _FINE, _LARGEST_DEVIATION)
     exact_means = _exact_means(exact_counts, exact_sums)[kept]
     noisy_means = door.means("averages", exact_means, _reach(rows, sizes), deviation)
-    return Centres(noisy_means / _FINE, np.maximum(noisy_counts[kept], 0).astype(np.float64))
+    return Centres(noisy_means / _FINE, np.maximum(noisy_counts[kept], 0).astype(np.float64), clip=False)

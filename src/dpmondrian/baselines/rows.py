@@ -32,13 +32,10 @@ class FixedPointRows:
     grid : Grid
     displacement : float64 array of shape (n_rows, n_columns)
         Whole numbers: places from the middle of the box.
-    clipped : bool
-        False only for published code that lets rows and centres lie outside the bounds.
     """
 
     grid: Grid
     displacement: NDArray[np.float64]
-    clipped: bool = True
 
     @classmethod
     def of(cls, table: Table, schema: Schema, clip: bool = True) -> FixedPointRows:
@@ -49,7 +46,7 @@ class FixedPointRows:
         grid = Grid.with_windows(schema, _WINDOWS)
         if not clip:
             values = finite(np.concatenate([np.empty((0, table.n_columns)), *table.blocks()]))
-            return cls(grid, np.floor((values - grid.origin) * grid.inverse_step) - middle_place(grid), False)
+            return cls(grid, np.floor((values - grid.origin) * grid.inverse_step) - middle_place(grid))
         with MemoryEngine(table, schema, "error") as engine:
             try:
                 engine.encode(grid)
@@ -64,10 +61,10 @@ class FixedPointRows:
         """Largest displacement in each column (public)."""
         return self.grid.last_place - middle_place(self.grid)
 
-    def values(self, displacement: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return points in the units of the data, clipped to the bounds like the rows."""
+    def values(self, displacement: NDArray[np.float64], clip: bool = True) -> NDArray[np.float64]:
+        """Return points in the units of the data, clipped to the bounds."""
         places = displacement + middle_place(self.grid)
-        return self.grid.values(np.clip(places, 0, self.grid.last_place) if self.clipped else places)
+        return self.grid.values(np.clip(places, 0, self.grid.last_place) if clip else places)
 
     def sums(self, label: NDArray[np.int64], n_groups: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the number of rows and the sum of displacements of every group; rows labelled -1 are left out."""
