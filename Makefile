@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: demo test lint format types bench lock clean
+.PHONY: demo test lint format types bench reproduce lock clean
 
 demo: $(STAMP)  ## cluster an example data set: centres, sizes, rules, privacy statement, a picture
 	$(BIN)/python -m dpmondrian.demo
@@ -24,6 +24,9 @@ types: $(STAMP)  ## check types
 
 bench: $(STAMP)  ## quality, speed and memory against KMeans (needs the data sets, see benchmarks/README.md)
 	status=0; $(BIN)/python -m benchmarks.quality || status=1; $(BIN)/python -m benchmarks.speed && exit $$status
+
+reproduce: $(STAMP)  ## the paper's evaluation in small, into results-quick (see results/README.md)
+	$(BIN)/dpm reproduce all --quick
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache demo-output benchmarks/output

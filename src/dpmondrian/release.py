@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 
 from dpmondrian.accounting.ledger import Entry, Ledger
 from dpmondrian.accounting.plan import Plan, PlannedDraw
-from dpmondrian.exceptions import BudgetError
+from dpmondrian.exceptions import BudgetError, DataError
 from dpmondrian.mechanisms.bits import SecureBits, SeededBits
-from dpmondrian.mechanisms.max_cover import CoverScale
+from dpmondrian.mechanisms.max_cover import LARGEST_LOGARITHM, CoverScale
 from dpmondrian.mechanisms.sampler import Sampler
 
 __all__ = ["Door"]
@@ -208,6 +208,10 @@ class Door:
         if self.rows_per_person != 1:
             raise BudgetError("Max cover is accounted for with one row per person; nothing was drawn.")
         n_draws = len(steps) * picks_per_scale
+        if len(exact_points) > LARGEST_LOGARITHM * draw.multiplier:
+            raise DataError(
+                "The table has too many rows for the max cover at this epsilon; nothing was drawn. Lower 'epsilon'."
+            )
         self._write(draw, "weight of a row", 1.0, draw.multiplier, 0.0, 1.0 / draw.multiplier, n_draws)
         scales = [CoverScale(step, limit) for step in steps]
         exponent, published = 1.0 / draw.multiplier, bool(self.plan.defects)

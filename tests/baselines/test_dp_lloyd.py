@@ -109,9 +109,11 @@ def test_all_clusters_get_noise_whatever_the_rows(monkeypatch):
     assert {call[1].shape for call in sums} == {(20, 2)}
 
 
-def test_noisy_counts_are_at_least_one():
-    model = DPLloyd(50, 0.05, (-100, 100), random_state=0).fit(np.zeros((3, 2)))
-    assert model.cluster_sizes_.min() >= 1
+@pytest.mark.parametrize("variant", ["default", "as_published"])
+def test_sizes_are_not_below_zero_and_folded_only_as_published(variant):
+    model = DPLloyd(50, 0.05, (-100, 100), variant=variant, random_state=0).fit(np.zeros((3, 2)))
+    assert (model.cluster_sizes_.min() >= 1) == (variant == "as_published")
+    assert model.cluster_sizes_.min() >= 0
     assert np.all(model.cluster_sizes_ == np.rint(model.cluster_sizes_))
 
 

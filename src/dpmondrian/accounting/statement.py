@@ -141,6 +141,11 @@ class UnsoundStatement(PrivacyStatement):
     drawn_epsilon: float = 0.0
     defects: tuple[str, ...] = ()
 
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> PrivacyStatement:
+        """Refuse: what holds no promise is not read back as a release."""
+        raise ValueError("a statement without a guarantee is not part of a release")
+
     def to_dict(self) -> dict[str, Any]:
         """Return the statement as plain JSON values; the infinite epsilon is None."""
         return {**super().to_dict(), "epsilon": None}

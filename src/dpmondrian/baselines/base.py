@@ -84,6 +84,7 @@ class Peer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     _variants: tuple[str, ...] = ("default", "as_published")
     _published_code_clips = True
+    _most_rows = 10**12
 
     def __init__(
         self,
@@ -176,7 +177,7 @@ class Peer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             delta=self._check_delta(),
             variant=check.check_choice("variant", self.variant, self._variants),
             expected_rows=check.check_integer(
-                "expected_rows", self.expected_rows, 2, 10**12, "Give a public guess of the number of rows."
+                "expected_rows", self.expected_rows, 2, self._most_rows, "Give a public guess of the number of rows."
             ),
         )
 

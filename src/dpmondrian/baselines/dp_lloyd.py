@@ -105,11 +105,12 @@ class DPLloyd(Peer):
         for step in range(StepBudget.of(settings, rows.grid.n_columns).n_steps):
             label = nearest_centre(rows.displacement, centres)
             exact_counts, exact_sums = rows.sums(label, settings.n_clusters)
-            drawn = door.counts(step, exact_counts, "cell count")
-            noisy_counts = np.where(drawn < 1, 1 - drawn, drawn).astype(np.float64)
+            noisy_counts = door.counts(step, exact_counts, "cell count").astype(np.float64)
+            if settings.published:  # folded at one half, which takes a count far below zero for a large one
+                noisy_counts = np.where(noisy_counts < 1, 1 - noisy_counts, noisy_counts)
             moved = update(rows, door, step, centres, noisy_counts, exact_counts, exact_sums)
             centres = np.rint(np.clip(moved, -rows.half_width, rows.half_width))
-        return Centres(centres, noisy_counts)
+        return Centres(centres, np.maximum(noisy_counts, 0.0))
 
 
 def _update(
@@ -122,10 +123,10 @@ def _update(
     exact_sums: NDArray[np.int64],
 ) -> NDArray[np.float64]:
     """Return the next centres; one whose count may be noise alone stays where it is."""
-    half_widths = np.tile(np.maximum(rows.half_width, 1), (len(centres), 1))
+    half_widths = np.tile(rows.half_width, (len(centres), 1))
     noisy_sums, _ = door.box_sums("coordinate sums", exact_sums, half_widths, step)
     sure = noisy_counts > _SURE * door.count_deviation(step, "cell count")
-    return np.where(sure[:, None], noisy_sums / noisy_counts[:, None], centres)
+    return np.where(sure[:, None], noisy_sums / np.maximum(noisy_counts, 1.0)[:, None], centres)
 
 
 def _published_update(

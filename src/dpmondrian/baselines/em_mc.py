@@ -154,6 +154,9 @@ class EMMC(Peer):
     _variants = ("default", "tight", "as_published")
     _published_code_clips = False
 
+    _most_rows = 10**8
+    """With more, the steps of the finest lattice could not be told apart."""
+
     def _plan(self, settings: PeerSettings, n_columns: int) -> Plan:
         budget = Budget.of(settings)
         cost = max_cover_epsilon(budget.exponent, budget.cover_delta)

@@ -7,7 +7,7 @@ noisy sum; weighted k-means on the leaves' means is post-processing. ``docs/priv
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,7 +123,7 @@ class _Leaves:
     """Leaves of the tree: their noisy counts, and the leaf of every row (-1 for rows in nodes that were dropped)."""
 
     noisy_counts: NDArray[np.float64]
-    leaf_of_row: NDArray[np.int64]
+    leaf_of_row: NDArray[np.int64] = field(repr=False)
 
 
 def _grow(rows: FixedPointRows, door: Door, settings: PeerSettings) -> _Leaves:

@@ -6,7 +6,7 @@ the group of a row depends on that row alone, whatever the order in which a libr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ class FixedPointRows:
     """
 
     grid: Grid
-    displacement: NDArray[np.float64]
+    displacement: NDArray[np.float64] = field(repr=False)
 
     @classmethod
     def of(cls, table: Table, schema: Schema, clip: bool = True) -> FixedPointRows:

@@ -6,7 +6,9 @@ Exit codes: 0, 1 for a failure, 2 for wrong use.
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated, Any
 
 import typer
 
@@ -18,8 +20,23 @@ from dpmondrian.exceptions import DPMondrianError
 __all__ = ["app", "main"]
 
 app = typer.Typer(name="dpm", no_args_is_help=True, add_completion=False, rich_markup_mode=None)
-app.command()(reproduce)
-app.command()(fetch)
+
+
+def _stoppable(command: Callable[..., None]) -> Callable[..., None]:
+    """Return the command, which an interrupt ends with a sentence and exit code 1."""
+
+    @wraps(command)
+    def run(*arguments: Any, **options: Any) -> None:
+        try:
+            command(*arguments, **options)
+        except KeyboardInterrupt:
+            _fail("Stopped. What is finished is kept; the same command goes on from here.")
+
+    return run
+
+
+for _command in (reproduce, fetch):
+    app.command()(_stoppable(_command))
 
 
 def _show_version(wanted: bool) -> None:
@@ -48,5 +65,11 @@ def main() -> None:
     try:
         app(prog_name="dpm")
     except (DPMondrianError, OSError) as error:
-        print(f"Error: {error}", file=sys.stderr)
-        raise SystemExit(1) from None
+        _fail(f"Error: {error}")
+    except MemoryError:
+        _fail("Error: not enough memory for data of this size.")
+
+
+def _fail(sentence: str) -> None:
+    print(sentence, file=sys.stderr)
+    raise SystemExit(1) from None

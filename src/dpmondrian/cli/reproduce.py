@@ -81,12 +81,8 @@ def _run(names: list[str], orders: Orders, store: Store) -> None:
     from dpmondrian.reporting.targets import TARGETS
 
     experiments = list(dict.fromkeys(TARGETS[name].experiment for name in names))
-    try:
-        with ProgressBars() as bars:
-            run_experiments(experiments, orders, store, bars)
-    except KeyboardInterrupt:
-        typer.echo("Stopped. What is finished is kept; the same command goes on from here.", err=True)
-        raise typer.Exit(1) from None
+    with ProgressBars() as bars:
+        run_experiments(experiments, orders, store, bars)
 
 
 def _write(names: list[str], store: Store, with_page: bool) -> list[Path]:

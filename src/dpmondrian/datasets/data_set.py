@@ -137,4 +137,4 @@ def _path(data_set: DataSet) -> Path | None:
     try:
         return find_file(data_set.file) if data_set.file else None
     except DatasetNotFoundError as error:
-        raise DatasetNotFoundError(f"{error} dpmondrian.datasets.fetch({data_set.key!r}) gets it.") from None
+        raise DatasetNotFoundError(f"{error} The command 'dpm fetch {data_set.key}' gets it.") from None

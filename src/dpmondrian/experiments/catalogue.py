@@ -59,7 +59,7 @@ def _timing(quick: bool) -> Experiment:
 
 def _centreness(quick: bool) -> Experiment:
     settings = _spread(tuple(parameters_text(t=t, q=q) for t, q in CENTRENESS_PAIRS), quick, 7)
-    grid = Grid(("synth_10d",), ("dpm_paper", "dpm"), 1 if quick else 3, settings=settings)
+    grid = Grid(("synth_10d",), ("dpm_paper", "dpm"), 1 if quick else 10, settings=settings)
     return Experiment("centreness", "Shape of centreness, t and q", (grid,))
 
 
@@ -67,14 +67,14 @@ def _budget(quick: bool) -> Experiment:
     paper = _spread(share_settings("interval", "splits", "counts", "centres"), quick, 10)
     default = _spread(share_settings("splits", "counts", "centres"), quick, 10)
     grids = tuple(
-        Grid(("mnist_embs",), (algorithm,), 1 if quick else 3, settings=settings)
+        Grid(("mnist_embs",), (algorithm,), 1 if quick else 5, settings=settings)
         for algorithm, settings in (("dpm_paper", paper), ("dpm", default))
     )
     return Experiment("budget", "How the budget is divided", grids)
 
 
 def _epsilon(quick: bool) -> Experiment:
-    data_sets = ("synth_10d", "uci_letters") if quick else ("mnist_embs", "synth_10d", "uci_letters", "uci_gas")
+    data_sets = ("synth_10d", "uci_letters") if quick else PAPER_DATA_SETS
     grid = Grid(data_sets, FAST_ALGORITHMS, 1 if quick else 3, epsilons=(0.1, 1.0, 4.0) if quick else EPSILONS)
     return Experiment("epsilon", "Quality over epsilon", (grid,))
 
@@ -82,13 +82,13 @@ def _epsilon(quick: bool) -> Experiment:
 def _rows(quick: bool) -> Experiment:
     counts = (1_000, 10_000, 100_000) if quick else ROW_COUNTS
     data_sets = tuple(f"blobs-{n_rows}x10-64" for n_rows in counts)
-    return Experiment("rows", "Quality over the number of rows", (Grid(data_sets, FAST_ALGORITHMS, 1 if quick else 3),))
+    return Experiment("rows", "Quality over the number of rows", (Grid(data_sets, FAST_ALGORITHMS, 1 if quick else 5),))
 
 
 def _clusters(quick: bool) -> Experiment:
     counts = (2, 8, 32, 100) if quick else CLUSTER_COUNTS
     data_sets = tuple(f"blobs-100000x10-{n_clusters}" for n_clusters in counts)
-    return Experiment("clusters", "Clusters found", (Grid(data_sets, ("dpm_paper", "dpm"), 2 if quick else 5),))
+    return Experiment("clusters", "Clusters found", (Grid(data_sets, ("dpm_paper", "dpm"), 2 if quick else 10),))
 
 
 EXPERIMENTS: Mapping[str, Callable[[bool], Experiment]] = MappingProxyType(

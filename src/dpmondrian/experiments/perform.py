@@ -44,20 +44,18 @@ def fit_and_measure(run: Run, store: Store) -> Row:
     rows, _ = data_set.load()
     try:
         centres = _fitted_centres(make_estimator(run, data_set), rows)
-        store.save_centres(run, centres)
-        return _measured(run, data_set, centres)
     except Exception as error:
         return Row(run, error=describe(error))
+    # What fails from here on is no fault of the algorithm: it ends the work, and the run can be taken up again.
+    store.save_centres(run, centres)
+    return _measured(run, data_set, centres)
 
 
 def measure_again(run: Run, store: Store) -> Row:
     """Return the row of a run from its stored centres: for new or repaired metrics."""
     from dpmondrian.datasets.registry import get
 
-    try:
-        return _measured(run, get(run.data_set), store.load_centres(run))
-    except Exception as error:
-        return Row(run, error=describe(error))
+    return _measured(run, get(run.data_set), store.load_centres(run))
 
 
 def timed_fit(run: Run, data_set: DataSet, rows: NDArray[np.float64]) -> Row:

@@ -66,6 +66,7 @@ def run_experiments(names: list[str], orders: Orders, store: Store, listener: Li
     """
     runs = {name: make_experiment(name, orders.quick).runs(orders.base_seed, orders.selection) for name in names}
     _check_data_sets(list(dict.fromkeys(run.data_set for name in names for run in runs[name])))
+    store.open()
     with Workers(orders.jobs) as workers:
         for name in names:
             _run_experiment(name, runs[name], orders, store, workers, listener)

@@ -79,7 +79,7 @@ class Run:
 
     @property
     def seed(self) -> int | None:
-        """The seed of the noise, 32 bits since scikit-learn takes no more; no two runs share noise."""
+        """The seed of the noise, 32 bits since scikit-learn takes no more; so two runs hardly ever share one."""
         return None if self.base_seed is None else int(self.digest[:8], 16)
 
 

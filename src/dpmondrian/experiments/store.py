@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.experiments.rows import Row, read_rows, write_rows
+from dpmondrian.experiments.rows import Row, RowsError, read_rows, write_rows
 from dpmondrian.experiments.spec import Run
 from dpmondrian.experiments.store_files import append_line, write_whole
 
@@ -31,6 +32,13 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+
+    def open(self) -> None:
+        """Make the folder, so that one that cannot be written is noticed before anything is run."""
+        (self.folder / "store").mkdir(parents=True, exist_ok=True)
+        (self.folder / "rows").mkdir(exist_ok=True)
+        if not os.access(self.folder / "store", os.W_OK):
+            raise RowsError(f"The folder {self.folder} cannot be written to. Choose another one with --out.")
 
     def lines_path(self, experiment: str) -> Path:
         """Return the file of JSON lines of an experiment."""
@@ -54,7 +62,7 @@ class Store:
         path = self.lines_path(experiment)
         if not path.exists():
             return {}
-        rows = (_parsed(line) for line in path.read_bytes().splitlines())
+        rows = (_parsed(line, path) for line in path.read_bytes().splitlines())
         return {row.run.key: row for row in rows if row is not None}
 
     def save_centres(self, run: Run, centres: NDArray[np.float64]) -> None:
@@ -78,9 +86,14 @@ class Store:
         return read_rows(path) if path.exists() else []
 
 
-def _parsed(line: bytes) -> Row | None:
+def _parsed(line: bytes, path: Path) -> Row | None:
     try:
         record = json.loads(line)
     except ValueError:
         return None
-    return Row(Run(**record["run"]), record["metrics"], record["error"])
+    try:
+        return Row(Run(**record["run"]), record["metrics"], record["error"])
+    except (KeyError, TypeError):
+        raise RowsError(
+            f"The file {path} holds a line that is no run. Delete the file, and its runs are run again."
+        ) from None

@@ -33,7 +33,7 @@ __all__ = ["CoverScale", "Words", "draw_vector", "max_cover"]
 
 _BLOCK = 4096
 _LARGEST_COORDINATE = 2**30
-_LARGEST_LOGARITHM = 2.0**20
+LARGEST_LOGARITHM = 2.0**20
 """Logarithm of the largest weight; the decimals of `exact` go about twice as far."""
 
 
@@ -97,7 +97,7 @@ def max_cover(
     O(n log(n)**2 d) for a tree of the records, then per scale O(n d) and the tries of the draws: a few hundred where the
     lattice is fine, some thousand where it is as coarse as the clusters. Memory: at most 2**22 boxes beside the records.
     """
-    if not 0.0 < exponent * max(1, points.shape[0]) <= _LARGEST_LOGARITHM:
+    if not 0.0 < exponent * max(1, points.shape[0]) <= LARGEST_LOGARITHM:
         raise ValueError("The exponent must be positive, and its product with the number of records at most 2**20.")
     records = make_records(points)
     words = Words(bits)

@@ -12,8 +12,9 @@ from importlib.resources import files
 from pathlib import Path
 
 from dpmondrian.experiments.catalogue import EXPERIMENTS, make_experiment
-from dpmondrian.experiments.rows import Row
+from dpmondrian.experiments.rows import Row, RowsError
 from dpmondrian.experiments.store import Store
+from dpmondrian.experiments.store_files import write_whole
 from dpmondrian.reporting.checks import check_all
 from dpmondrian.reporting.names import algorithm_name, data_set_name
 from dpmondrian.reporting.summary import grouped
@@ -28,9 +29,12 @@ def write_page(store: Store) -> Path:
     """Write the page of an output folder and return its path."""
     rows = {name: store.published(name) for name in EXPERIMENTS}
     facts = store.folder / "rows" / "machine.json"
-    machine = json.loads(facts.read_text(encoding="utf-8")) if facts.exists() else {}
+    try:
+        machine = json.loads(facts.read_text(encoding="utf-8")) if facts.exists() else {}
+    except ValueError:
+        raise RowsError(f"The file {facts} is damaged. Delete it; dpm reproduce fig5 --again writes it anew.") from None
     path = store.folder / "README.md"
-    path.write_text(page_text(rows, machine), encoding="utf-8")
+    write_whole(path, page_text(rows, machine).encode())
     return path
 
 

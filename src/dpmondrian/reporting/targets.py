@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from dpmondrian.experiments.rows import Row
 from dpmondrian.experiments.store import Store
+from dpmondrian.experiments.store_files import write_whole
 from dpmondrian.reporting.figures.bars import figure1, figure5
 from dpmondrian.reporting.figures.curves import clusters_figure, epsilon_figure, rows_figure
 from dpmondrian.reporting.figures.heat_maps import figure4
@@ -68,9 +69,8 @@ def _table(name: str) -> Target:
     def draw(rows: list[Row], folder: Path) -> list[Path]:
         table = make_table(rows)
         paths = [folder / "tables" / f"{name}.md", folder / "tables" / f"{name}.csv"]
-        paths[0].parent.mkdir(parents=True, exist_ok=True)
         for path, text in zip(paths, (markdown_table(table), csv_table(table)), strict=True):
-            path.write_text(text, encoding="utf-8")
+            write_whole(path, text.encode())
         return paths
 
     other = "table3" if name == "table2" else "table2"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from dpmondrian.exceptions import DPMondrianError
+from dpmondrian.experiments.store_files import write_whole
 from dpmondrian.reporting.names import algorithm_name, style
 
 __all__ = ["FiguresMissingError", "drawing", "plain_log_ticks", "save", "top_legend"]
@@ -56,10 +58,12 @@ def drawing() -> Iterator[Any]:
 
 def save(figure: Any, folder: Path, name: str) -> list[Path]:
     """Write a figure as PNG and SVG, without date and version, and return the paths."""
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / f"{name}.png", folder / f"{name}.svg"]
-    figure.savefig(paths[0], bbox_inches="tight", metadata={"Software": None})
-    figure.savefig(paths[1], bbox_inches="tight", metadata={"Date": None, "Creator": None})
+    paths = []
+    for kind, left_out in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
+        content = io.BytesIO()
+        figure.savefig(content, format=kind, bbox_inches="tight", metadata=left_out)
+        paths.append(folder / f"{name}.{kind}")
+        write_whole(paths[-1], content.getvalue())
     return paths
 
 
