@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 from dataclasses import asdict
 from pathlib import Path
 
@@ -35,10 +34,11 @@ class Store:
 
     def open(self) -> None:
         """Make the folder, so that one that cannot be written is noticed before anything is run."""
-        (self.folder / "store").mkdir(parents=True, exist_ok=True)
-        (self.folder / "rows").mkdir(exist_ok=True)
-        if not os.access(self.folder / "store", os.W_OK):
-            raise RowsError(f"The folder {self.folder} cannot be written to. Choose another one with --out.")
+        try:
+            write_whole(self.folder / "store" / "writable", b"")
+        except OSError:
+            raise RowsError(f"The folder {self.folder} cannot be written to. Choose another one with --out.") from None
+        (self.folder / "store" / "writable").unlink()
 
     def lines_path(self, experiment: str) -> Path:
         """Return the file of JSON lines of an experiment."""

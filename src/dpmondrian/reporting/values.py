@@ -47,7 +47,7 @@ class Values(dict[str, str]):
 
     def __missing__(self, name: str) -> str:
         kind, *parts = name.split(".")
-        if kind in ("cell", "mean", "paper", "paper_mean") and len(parts) == 3:
+        if kind in ("cell", "mean", "median", "paper", "paper_mean") and len(parts) == 3:
             return self._quality(kind, *parts)
         if kind in ("seconds", "speed") and len(parts) == 2:
             return self._time(kind, *parts)
@@ -62,7 +62,9 @@ class Values(dict[str, str]):
         summary = summarise(_rows(self._kopt, data_set, algorithm), metric)
         if not summary.values:
             return NOT_MEASURED
-        return text_of(metric, summary) if kind == "cell" else number(metric, summary.mean)
+        if kind == "cell":
+            return text_of(metric, summary)
+        return number(metric, summary.median if kind == "median" else summary.mean)
 
     def _time(self, kind: str, data_set: str, algorithm: str) -> str:
         median, ours = (summarise(_rows(self._timing, data_set, a), "seconds").median for a in (algorithm, "dpm"))
