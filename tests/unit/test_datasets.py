@@ -294,6 +294,7 @@ def test_idx_files_are_read(cache):
         (idx(2, 3, values=bytes(5)), "not as long as its header says"),
         (idx(2**31, 2**31, 2**31, values=bytes(5)), "not as long as its header says"),
     ],
+    ids=["no gzip", "torn", "other type", "short", "no sizes", "too few values", "huge"],
 )
 def test_damaged_idx_files_are_refused(raw, message):
     with pytest.raises(DatasetError, match=message):
