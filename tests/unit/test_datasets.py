@@ -150,7 +150,7 @@ def test_embeddings_lie_within_their_bounds(data_file, key):
 
 
 def test_a_missing_file_says_where_to_put_it_and_how_to_get_it(cache):
-    with pytest.raises(DatasetNotFoundError, match=r"letter\.parquet .* DPMONDRIAN_DATA .*fetch\('uci_letters'\)"):
+    with pytest.raises(DatasetNotFoundError, match=r"letter\.parquet .* DPMONDRIAN_DATA .*dpm fetch uci_letters"):
         get("uci_letters").load()
     assert not get("uci_letters").is_available()
     assert get("synth_10d").is_available()
