@@ -6,14 +6,29 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
-    from rich.progress import TaskID
+    from rich.progress import Progress, TaskID
 
     from dpmondrian.experiments.rows import Row
 
 __all__ = ["ProgressBars", "TransferBars"]
 
 
-class ProgressBars:
+class _Bars:
+    """Shown while the context lasts."""
+
+    _progress: Progress
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+
+class ProgressBars(_Bars):
     """One bar per piece of work; listens to the runner."""
 
     def __init__(self) -> None:
@@ -39,15 +54,6 @@ class ProgressBars:
         self._task: TaskID | None = None
         self._told: set[tuple[str, str]] = set()
 
-    def __enter__(self) -> Self:
-        self._progress.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._progress.stop()
-
     def start(self, title: str, total: int, done: int) -> None:
         """Begin a bar, if there is something to do."""
         self._task = self._progress.add_task(title, total=total, completed=done) if done < total else None
@@ -63,7 +69,7 @@ class ProgressBars:
         self._progress.console.print(message, markup=False, highlight=False, soft_wrap=True)
 
 
-class TransferBars:
+class TransferBars(_Bars):
     """One bar per file that is downloaded or network that is trained; a callback of `datasets.fetch`."""
 
     def __init__(self) -> None:
@@ -72,15 +78,6 @@ class TransferBars:
 
         self._progress = Progress(console=Console(stderr=True))
         self._tasks: dict[str, TaskID] = {}
-
-    def __enter__(self) -> Self:
-        self._progress.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._progress.stop()
 
     def advance(self, what: str, done: int, total: int | None) -> None:
         """Move the bar of a piece of work to where it is."""
