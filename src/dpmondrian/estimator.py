@@ -90,7 +90,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
     Examples
     --------
     >>> import numpy as np
-    >>> rows = np.vstack([np.full((500, 2), 20.0), np.full((500, 2), 80.0)])
+    >>> rows = np.vstack([np.full((5000, 2), 20.0), np.full((5000, 2), 80.0)])
     >>> model = DPM(epsilon=1.0, delta=1e-7, bounds=(0, 100)).fit(rows)
     >>> model.n_clusters_
     2
