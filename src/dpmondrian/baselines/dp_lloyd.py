@@ -7,7 +7,7 @@ Pure epsilon. In every step each row counts once, for its nearest centre: one co
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,17 @@ class StepBudget:
         n_steps = math.floor(max(min(settings.epsilon / useful, _MOST_STEPS), _LEAST_STEPS))
         part = BELOW_BUDGET * settings.epsilon / (n_steps * (n_columns + weight))
         return cls(n_steps, float(weight * part), float(part))
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """The cells of the centres in one step: noisy numbers of rows, and what must not leave."""
+
+    step: int
+    centres: NDArray[np.float64]
+    noisy_counts: NDArray[np.float64]
+    exact_counts: NDArray[np.int64] = field(repr=False)
+    exact_sums: NDArray[np.int64] = field(repr=False)
 
 
 class DPLloyd(Peer):
@@ -108,46 +119,31 @@ class DPLloyd(Peer):
             noisy_counts = door.counts(step, exact_counts, "cell count").astype(np.float64)
             if settings.published:  # folded at one half, which takes a count far below zero for a large one
                 noisy_counts = np.where(noisy_counts < 1, 1 - noisy_counts, noisy_counts)
-            moved = update(rows, door, step, centres, noisy_counts, exact_counts, exact_sums)
+            moved = update(rows, door, _Cells(step, centres, noisy_counts, exact_counts, exact_sums))
             centres = np.rint(np.clip(moved, -rows.half_width, rows.half_width))
         return Centres(centres, np.maximum(noisy_counts, 0.0))
 
 
-def _update(
-    rows: FixedPointRows,
-    door: Door,
-    step: int,
-    centres: NDArray[np.float64],
-    noisy_counts: NDArray[np.float64],
-    exact_counts: NDArray[np.int64],
-    exact_sums: NDArray[np.int64],
-) -> NDArray[np.float64]:
+def _update(rows: FixedPointRows, door: Door, cells: _Cells) -> NDArray[np.float64]:
     """Return the next centres; one whose count may be noise alone stays where it is."""
-    half_widths = np.tile(rows.half_width, (len(centres), 1))
-    noisy_sums, _ = door.box_sums("coordinate sums", exact_sums, half_widths, step)
-    sure = noisy_counts > _SURE * door.count_deviation(step, "cell count")
-    return np.where(sure[:, None], noisy_sums / np.maximum(noisy_counts, 1.0)[:, None], centres)
+    half_widths = np.tile(rows.half_width, (len(cells.centres), 1))
+    noisy_sums, _ = door.box_sums("coordinate sums", cells.exact_sums, half_widths, cells.step)
+    sure = cells.noisy_counts > _SURE * door.count_deviation(cells.step, "cell count")
+    return np.where(sure[:, None], noisy_sums / np.maximum(cells.noisy_counts, 1.0)[:, None], cells.centres)
 
 
-def _published_update(
-    rows: FixedPointRows,
-    door: Door,
-    step: int,
-    centres: NDArray[np.float64],
-    noisy_counts: NDArray[np.float64],
-    exact_counts: NDArray[np.int64],
-    exact_sums: NDArray[np.int64],
-) -> NDArray[np.float64]:
+def _published_update(rows: FixedPointRows, door: Door, cells: _Cells) -> NDArray[np.float64]:
     """Return the next centres as diffprivlib does: raw sums, bounded noise, and empty clusters left alone."""
     zero = rows.grid.values(middle_place(rows.grid).astype(np.float64)) * rows.grid.inverse_step
-    filled = np.flatnonzero(exact_counts > 0)  # the leak
-    size = noisy_counts[filled, None]
-    raw_sums = exact_sums[filled] + np.rint(exact_counts[filled, None] * zero).astype(np.int64)
+    filled = np.flatnonzero(cells.exact_counts > 0)  # the leak
+    size = cells.noisy_counts[filled, None]
+    raw_sums = cells.exact_sums[filled] + np.rint(cells.exact_counts[filled, None] * zero).astype(np.int64)
     limits = size * (zero - rows.half_width), size * (zero + rows.half_width)
-    epsilon = door.plan.find("coordinate sums", step).cost / rows.grid.n_columns
+    epsilon = door.plan.find("coordinate sums", cells.step).cost / rows.grid.n_columns
     scales = bounded_laplace_scale(size, epsilon) * (2.0 * rows.half_width)
-    noisy_sums = door.bounded_sums("coordinate sums", step, raw_sums, limits, np.broadcast_to(scales, raw_sums.shape))
-    moved = centres.copy()
+    scales = np.broadcast_to(scales, raw_sums.shape)
+    noisy_sums = door.bounded_sums("coordinate sums", cells.step, raw_sums, limits, scales)
+    moved = cells.centres.copy()
     moved[filled] = noisy_sums / size - zero
     return moved
 

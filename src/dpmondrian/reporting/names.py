@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from dpmondrian.datasets.registry import get
+from dpmondrian.datasets.registry import DATA_SETS, get
 from dpmondrian.experiments.algorithms import ALGORITHMS
 
 __all__ = [
@@ -62,8 +62,6 @@ SHARE_NAMES = MappingProxyType(
     {"interval": "interval size", "splits": "splits", "counts": "counts", "centres": "centres"}
 )
 
-_DATA_SET_ORDER = ("mnist_embs", "fashion_embs", "synth_10d", "synth_100d", "uci_letters", "uci_gas")
-
 
 @dataclass(frozen=True)
 class Style:
@@ -107,7 +105,7 @@ def data_set_name(key: str) -> str:
 
 def data_set_order(keys: set[str]) -> list[str]:
     """Return data sets in the order of the paper, then others by rows, clusters and key."""
-    known = [key for key in _DATA_SET_ORDER if key in keys]
+    known = [key for key in DATA_SETS if key in keys]
     others = [get(key) for key in keys.difference(known)]
     return known + [item.key for item in sorted(others, key=lambda item: (item.n_rows, item.n_clusters, item.key))]
 
