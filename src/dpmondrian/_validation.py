@@ -17,6 +17,7 @@ __all__ = [
     "check_delta",
     "check_epsilon",
     "check_integer",
+    "check_rotation",
     "check_score_parameters",
     "check_shares",
     "seed_of",
@@ -71,6 +72,15 @@ def check_integer(name: str, value: Any, least: int, most: int | None, way_out: 
         rule = f"a whole number of at least {least}" if most is None else f"a whole number from {least} to {most}"
         raise _refuse(name, rule, value, way_out)
     return int(value)
+
+
+def check_rotation(rotation: Any) -> int | None:
+    """Return the seed of a public rotation, or None for none."""
+    if rotation is None:
+        return None
+    return check_integer(
+        "rotation", rotation, 0, 2**32 - 1, "Give a seed that was chosen without the data, or None for no rotation."
+    )
 
 
 def check_score_parameters(t: Any, q: Any, alpha: Any) -> tuple[float, float, float]:

@@ -1,13 +1,15 @@
 """DPM from beginning to end (paper, algorithm 1), for both variants and every engine.
 
 A reader who wants the whole method in one place reads `cluster`: count, choose windows, grow the tree of
-cuts, fit the counts, find the centres, merge if asked. Everything that leaves the rows goes through the door.
+cuts, fit the counts, find the leaves' centres, put leaves together to clusters, improve the clusters' centres.
+Everything that leaves the rows goes through the door.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,31 +24,54 @@ from dpmondrian.accounting.plan import (
     pure_plan,
     zcdp_plan,
 )
-from dpmondrian.centres.clipped import MeanFinder, Means, leaf_groups
-from dpmondrian.centres.lloyd import Cells, doubled_means, lloyd_steps, merged_means
+from dpmondrian.centres.clipped import Groups, MeanFinder, Means, leaf_groups
+from dpmondrian.centres.lloyd import Cells, doubled_means, group_means, lloyd_steps, merged_means
 from dpmondrian.centres.paper import domain_means
 from dpmondrian.domain import Schema
 from dpmondrian.engines.base import Engine
 from dpmondrian.grid import Grid
+from dpmondrian.joining.bridges import Bridges, measure_bridges
+from dpmondrian.joining.hierarchy import join_leaves, with_hierarchy
 from dpmondrian.release import Door
+from dpmondrian.scoring import STEPS
 from dpmondrian.scoring.combine import Score
+from dpmondrian.scoring.valley import ValleyScore
 from dpmondrian.tree.consistency import consistent_counts
 from dpmondrian.tree.grower import GrownTree, SplitRule, grow
 from dpmondrian.tree.intervals import choose_n_intervals
+from dpmondrian.tree.joins import Joins
 from dpmondrian.tree.structure import Tree, release_tree
 
-__all__ = ["ALPHA", "ALPHA_WITH_K", "Clustering", "Settings", "cluster", "make_plan"]
+__all__ = ["ALPHA", "ALPHA_WITH_K", "DEPTH", "DEPTH_WITH_K", "Clustering", "Settings", "cluster", "make_plan"]
 
 ALPHA, ALPHA_WITH_K = 5.0, 3.0
 """Weight of emptiness: the paper's, and a lower one that cuts more often where leaves will be merged.
 
 The lower one was chosen on UCI Letters; on other data it made no clear difference (README, "How good")."""
 
-LEAST_SHARE = 2.0**-7
-"""Smallest share of all rows that a side of a cut may hold (the paper's tau_e = n / 2**7)."""
+DEPTH, DEPTH_WITH_K = 12, 7
+"""Levels of the tree: the paper's 7, and more where nodes may try again and the tree need not be even."""
 
-NOISE_FLOOR = 4.0
-"""A side must also hold this many standard deviations of its count's noise, or it may be empty."""
+ATTEMPTS = 4
+"""How often a node may try to find a cut, on as many levels."""
+
+LEAST_SHARE, LEAST_SHARE_WITH_K = 1.0 / 192.0, 2.0**-7
+"""Smallest share of all rows that a side of a cut may hold: the paper's tau_e = n / 2**7, and a little less, so that
+clusters of a hundredth of the rows are found next to pieces of others."""
+
+SURELY_APART = 0.8
+"""Joins of leaves of at least this strength are always undone; how many more, the silhouette decides. Pieces of flat or
+Gaussian data reach 0.7 at most, separate clusters nearly 1."""
+
+MOST_LEVELS = 12
+"""Most levels of the hierarchy among which the silhouette may choose."""
+
+WIDENING = 4.0
+"""How much farther out than the others the first Lloyd step clips."""
+
+NOISE_FLOOR, NOISE_FLOOR_WITH_K = 3.0, 4.0
+"""A side must also hold this many standard deviations of its count's noise, or it may be empty. Fewer where bridges
+tell an empty leaf from others afterwards."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +86,7 @@ class Settings:
     windows: int
     t: float
     q: float
-    alpha: float
+    alpha: float | None
     min_cluster_size: int | None
     n_clusters: int | None
     rows_per_person: int
@@ -78,12 +103,18 @@ class Settings:
         """Whether the paper's composition, scores and constants are used."""
         return self.variant == "paper"
 
+    @property
+    def finds_k(self) -> bool:
+        """Whether the data decides about the number of clusters by valleys and bridges."""
+        return self.n_clusters is None and not self.paper
+
 
 @dataclass(frozen=True)
 class Clustering:
     """Released clusters, largest first, and the tree they came from.
 
-    `cluster_of_node` maps the node in which the engine left a row to the cluster it most likely belongs to.
+    `cluster_of_node` maps the node in which the engine left a row to the cluster it most likely belongs to. The tree holds
+    the hierarchy of its leaves, where that was measured.
     """
 
     centres: NDArray[np.float64]
@@ -98,7 +129,7 @@ def make_plan(settings: Settings) -> Plan:
     """Return the plan of a run, made from public parameters before any row is read."""
     if settings.paper:
         return paper_plan(settings.epsilon, settings.delta, settings.max_depth, settings.shares)
-    parts = CENTRE_PARTS if settings.n_clusters is None else CENTRE_PARTS_WITH_K
+    parts = CENTRE_PARTS if settings.finds_k else CENTRE_PARTS_WITH_K
     if settings.delta == 0.0:
         return pure_plan(settings.epsilon, settings.max_depth, settings.shares, parts)
     return zcdp_plan(settings.epsilon, settings.delta, settings.max_depth, settings.shares, parts)
@@ -112,37 +143,61 @@ def cluster(engine: Engine, door: Door, schema: Schema, settings: Settings) -> C
     if settings.paper and settings.max_depth > 0:
         grid = Grid.with_intervals(schema, choose_n_intervals(engine, door, noisy_total, grid.n_columns))
         engine.encode(grid)
-    tree = grow(engine, door, grid, _split_rule(door, settings), noisy_total)
+    tree = grow(engine, door, grid, _split_rule(door, settings, grid), noisy_total)
     noisy_sizes, size_errors = _sizes(tree, door, settings)
-    leaves = [leaf.number for leaf in tree.leaves]
-    cells, cluster_of_leaf = _centres(engine, door, grid, tree, noisy_sizes[leaves], size_errors[leaves], settings)
-    return _clustering(grid, tree, noisy_sizes, size_errors, cells, cluster_of_leaf, settings)
+    leaves = leaf_groups(tree.leaves, grid, noisy_sizes[tree.leaf_numbers])
+    finder = MeanFinder(engine, door, grid, noisy_total=round(float(noisy_sizes[tree.leaf_numbers].sum())))
+    found = _find_clusters(engine, door, grid, finder, leaves, settings)
+    leaf_sizes, leaf_errors = noisy_sizes[tree.leaf_numbers], size_errors[tree.leaf_numbers]
+    if settings.paper:
+        cells = _summed_cells(found, leaf_sizes, leaf_errors)
+    else:
+        widening = WIDENING if settings.finds_k else 1.0
+        cells = lloyd_steps(
+            engine, door, grid, finder, found.means, (float(noisy_sizes[0]), float(size_errors[0])), widening
+        )
+    return _clustering(grid, tree, noisy_sizes, size_errors, found, cells, settings)
 
 
-def _split_rule(door: Door, settings: Settings) -> SplitRule:
+@dataclass(frozen=True)
+class _Found:
+    """Clusters as groups of leaves, with their first means; the leaves' own means and bridges where they were measured."""
+
+    means: Means
+    cluster_of_leaf: NDArray[np.int64]
+    leaf_means: Means | None = None
+    bridges: Bridges | None = None
+    joins: Joins | None = None
+
+
+def _split_rule(door: Door, settings: Settings, grid: Grid) -> SplitRule:
     """Return what decides about cuts: score, size limit, and the range that a selection pays for."""
-    score = Score(settings.t, settings.q, settings.alpha, two_sided=not settings.paper)
-    score_range, score_sensitivity = score.range, score.sensitivity
+    least_share = LEAST_SHARE if settings.finds_k else LEAST_SHARE_WITH_K
+    noise_floor = NOISE_FLOOR if settings.finds_k else NOISE_FLOOR_WITH_K
 
     def size_limit(noisy_total: int, level: int) -> float:
         if settings.min_cluster_size is not None:
             return float(settings.min_cluster_size)
-        floor = 1.0 if settings.paper else NOISE_FLOOR * door.count_deviation(level)
-        return max(LEAST_SHARE * noisy_total, floor, 1.0)
+        floor = 1.0 if settings.paper else noise_floor * door.count_deviation(level)
+        return max(least_share * noisy_total, floor, 1.0)
 
-    def exact_range(noisy_count: int, level: int) -> int:
-        return score_range
-
+    if settings.finds_k:
+        valley = ValleyScore(settings.t, settings.q)
+        score_valleys = partial(valley.of_nodes, n_codes=grid.n_codes)
+        return SplitRule(score_valleys, settings.max_depth, size_limit, lambda *_: valley.range, attempts=ATTEMPTS)
+    assert settings.alpha is not None
+    score = Score(settings.t, settings.q, settings.alpha, two_sided=not settings.paper)
+    score_cuts = partial(score.of_nodes, stride=grid.stride)
     if not settings.paper:
-        return SplitRule(score, settings.max_depth, size_limit, exact_range)
+        return SplitRule(score_cuts, settings.max_depth, size_limit, lambda *_: score.range)
     offsets = paper_offsets(door.plan, settings.max_depth)
 
     def published_range(noisy_count: int, level: int) -> int:
         # exp(eps * f / (2 * Delta)) with Delta = (t/q + alpha) / (n - lambda), times the n of the score steps
         shifted = max(noisy_count - offsets[level] * settings.rows_per_person, 1.0)
-        return int(np.ceil(2 * score_sensitivity * noisy_count / shifted))
+        return int(np.ceil(2 * score.sensitivity * noisy_count / shifted))
 
-    return SplitRule(score, settings.max_depth, size_limit, published_range, within_box=False)
+    return SplitRule(score_cuts, settings.max_depth, size_limit, published_range, within_box=False)
 
 
 def _sizes(tree: GrownTree, door: Door, settings: Settings) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -154,42 +209,69 @@ def _sizes(tree: GrownTree, door: Door, settings: Settings) -> tuple[NDArray[np.
     return consistent_counts(tree, variances.__getitem__)
 
 
-def _centres(
-    engine: Engine,
-    door: Door,
-    grid: Grid,
-    tree: GrownTree,
-    leaf_sizes: NDArray[np.float64],
-    leaf_errors: NDArray[np.float64],
-    settings: Settings,
-) -> tuple[Cells, NDArray[np.int64]]:
-    """Return the clusters and the cluster of every leaf: leaves as they are, or merged to k."""
-    groups = leaf_groups(tree.leaves, grid, leaf_sizes)
+def _find_clusters(
+    engine: Engine, door: Door, grid: Grid, finder: MeanFinder, leaves: Groups, settings: Settings
+) -> _Found:
+    """Return which leaves make up a cluster: merged to k, or joined where bridges show that they are one."""
+    sizes = leaves.sizes[:, 0]
     if settings.paper:
-        means = domain_means(engine, door, grid, groups)
-        return _merged_leaves(means, leaf_sizes, leaf_errors, settings.n_clusters or len(leaf_sizes))
-    one_each = np.arange(len(leaf_sizes))
-    finder = MeanFinder(engine, door, grid, noisy_total=round(float(leaf_sizes.sum())))
-    means = finder.coarse(groups)
-    radius = finder.radius(1, groups, means)
-    means = finder.clipped(1, groups, means, radius)
+        return _Found(*merged_means(domain_means(engine, door, grid, leaves), sizes, settings.n_clusters or len(sizes)))
+    means = finder.coarse(leaves)
+    radius = finder.radius(1, leaves, means)
+    means = finder.clipped(1, leaves, means, radius)
     if settings.n_clusters is None:
-        means = finder.clipped(2, groups, means, finder.radius(2, groups, means))
-        return Cells(means, leaf_sizes, leaf_errors), one_each
-    if len(leaf_sizes) < settings.n_clusters:
-        means, cluster_of_leaf = doubled_means(means, groups, radius, settings.n_clusters), one_each
-    else:
-        means, cluster_of_leaf = merged_means(means, groups.sizes[:, 0], settings.n_clusters)
-    return lloyd_steps(engine, door, grid, finder, means, leaf_sizes.sum()), cluster_of_leaf
+        return _joined_leaves(engine, door, means, sizes)
+    if len(sizes) < settings.n_clusters:
+        return _Found(doubled_means(means, leaves, radius, settings.n_clusters), np.arange(len(sizes)))
+    return _Found(*merged_means(means, sizes, settings.n_clusters))
 
 
-def _merged_leaves(
-    means: Means, leaf_sizes: NDArray[np.float64], leaf_errors: NDArray[np.float64], n_clusters: int
-) -> tuple[Cells, NDArray[np.int64]]:
-    """Return leaves merged to at most k clusters, whose sizes are the sums of theirs."""
-    means, cluster_of_leaf = merged_means(means, np.maximum(leaf_sizes, 1.0), n_clusters)
-    member = np.eye(len(means.places))[cluster_of_leaf].T
-    return Cells(means, member @ leaf_sizes, np.sqrt(member @ leaf_errors**2)), cluster_of_leaf
+def _joined_leaves(engine: Engine, door: Door, means: Means, sizes: NDArray[np.float64]) -> _Found:
+    """Return the clusters that the bridges between leaves show.
+
+    If nothing is surely apart, all rows are one cluster. Otherwise what is surely apart is undone, and among the next levels
+    of the hierarchy one is chosen by the silhouette of the rows: how much nearer they are to their own centre than
+    to the next one.
+    """
+    if len(sizes) == 1:
+        return _Found(means, np.zeros(1, dtype=np.int64), means)
+    bridges, inhabited = measure_bridges(engine, door, means, sizes)
+    joins = join_leaves(bridges, inhabited, means.places, sizes)
+    fewest = joins.n_apart(SURELY_APART)
+    most = min(len(sizes), fewest + MOST_LEVELS - 1) if fewest > 1 else 1
+    level = _best_level(engine, door, means, sizes, [joins.tops(k) for k in range(fewest, most + 1)])
+    group = joins.groups(fewest + level)
+    return _Found(group_means(means, sizes, group), group, means, bridges, joins)
+
+
+def _best_level(
+    engine: Engine, door: Door, means: Means, sizes: NDArray[np.float64], levels: list[NDArray[np.int64]]
+) -> int:
+    """Return the index of the level with the best silhouette, chosen privately; `levels` hold the group of every leaf.
+
+    From one level to the next one group falls into two, so most centres belong to many levels.
+
+    Privacy
+    -------
+    Released: the index of a level. Each score is a sum over rows of at most one silhouette of at most `STEPS`, never
+    negative: one row raises all scores by amounts within ``[0, STEPS]``. Argument: ``docs/privacy/bridges.md``; tests that
+    try to break it: ``tests/privacy/test_neighbours.py``.
+    """
+    if len(levels) == 1:
+        return 0
+    groups = np.unique(levels)
+    leaves_of = [next(level == group for level in levels if (level == group).any()) for group in groups]
+    centres = np.array([np.average(means.places[leaves], axis=0, weights=sizes[leaves]) for leaves in leaves_of])
+    taken = np.array([np.isin(groups, level) for level in levels])
+    exact_scores = engine.silhouettes(np.rint(centres).astype(np.int64), taken, STEPS)
+    [chosen] = door.select("level", None, [exact_scores], [STEPS], "silhouette steps")
+    return chosen
+
+
+def _summed_cells(found: _Found, leaf_sizes: NDArray[np.float64], leaf_errors: NDArray[np.float64]) -> Cells:
+    """Return merged leaves as clusters whose sizes are the sums of theirs."""
+    member = np.eye(len(found.means.places))[found.cluster_of_leaf].T
+    return Cells(found.means, member @ leaf_sizes, np.sqrt(member @ leaf_errors**2))
 
 
 def _clustering(
@@ -197,15 +279,17 @@ def _clustering(
     grown: GrownTree,
     sizes: NDArray[np.float64],
     size_errors: NDArray[np.float64],
+    found: _Found,
     cells: Cells,
-    cluster_of_leaf: NDArray[np.int64],
     settings: Settings,
 ) -> Clustering:
     """Return the clusters in the data's units, largest first. Post-processing."""
     order = np.argsort(-cells.sizes, kind="stable")
     rank = np.argsort(order)
     counted = "people" if settings.rows_per_person == 1 else "rows"
-    tree = release_tree(grown, grid, sizes, size_errors, rank[cluster_of_leaf], counted)
+    tree = release_tree(grown, grid, sizes, size_errors, rank[found.cluster_of_leaf], counted)
+    if found.leaf_means is not None:
+        tree = with_hierarchy(tree, grid.values(found.leaf_means.places), found.bridges, found.joins)
     return Clustering(
         centres=grid.values(cells.means.places[order]),
         centre_errors=grid.step * cells.means.errors[order],

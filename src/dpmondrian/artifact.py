@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.accounting.statement import PrivacyStatement
+from dpmondrian.coordinates import Coordinates
 from dpmondrian.domain import Column, Schema
 from dpmondrian.exceptions import ReleaseFileError
 from dpmondrian.tree.structure import Tree
@@ -123,16 +124,22 @@ class Release:
 
         if not clusters:
             raise ValueError("there are no clusters")
-        tree = Tree.from_dict(schema.names, values["tree"], schema.ranges)
+        coordinates = Coordinates(schema, values["parameters"].get("rotation"))
+        tree = Tree.from_dict(coordinates.schema.names, values["tree"], coordinates.rule_ranges)
+        tree = replace(tree, log_columns=coordinates.log_columns)
         if tree.cluster.max() >= len(clusters):
             raise ValueError("the tree names a cluster that is not there")
         privacy = PrivacyStatement.from_dict(values["privacy"])
         if list(privacy.bounds) != schema.to_dict() or not isinstance(values["named"], bool):
             raise ValueError("the bounds of the privacy statement are not those of the columns")
+        centres = read("centre", shape)
+        all_centres = centres if tree.leaf_centres is None else np.concatenate([centres, tree.leaf_centres])
+        if np.any(all_centres[:, list(coordinates.log_columns)] <= 0):
+            raise ValueError("a centre on a log scale is not positive")
         return cls(
             schema=schema,
             named=values["named"],
-            centres=read("centre", shape),
+            centres=centres,
             centre_errors=read("centre_error", shape),
             sizes=read("size", shape[:1]),
             size_errors=read("size_error", shape[:1]),

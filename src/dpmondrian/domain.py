@@ -1,4 +1,4 @@
-"""What is public about the data: columns, their bounds, and which of them hold whole numbers.
+"""What is public about the data: columns, their bounds, and which of them hold whole numbers or have a log scale.
 
 Bounds come from knowledge about the world ("an age lies between 0 and 120"), never from the rows.
 """
@@ -31,7 +31,7 @@ _EXAMPLE = "bounds={'age': (0, 120), 'children': (0, 12, 'int')}"
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its name, its bounds, and whether it takes whole values only.
+    """One column: its name, its bounds, whether it takes whole values only, and its scale.
 
     Parameters
     ----------
@@ -40,12 +40,16 @@ class Column:
         Public bounds, ``lower < upper``. Values beyond them are clipped.
     whole : bool, default=False
         Whether the column takes whole values. Cuts are then placed between values.
+    log : bool, default=False
+        Whether equal ratios count as equal distances: windows, distances and means are those of the logarithm.
+        The bounds must be positive.
     """
 
     name: str
     lower: float
     upper: float
     whole: bool = False
+    log: bool = False
 
     def __post_init__(self) -> None:
         if not (is_number(self.lower) and is_number(self.upper)):
@@ -61,9 +65,11 @@ class Column:
                 f"The bounds of column {self.name!r} must lie within +-{LARGEST_BOUND:g}. Got ({self.lower:g}, {self.upper:g}). "
                 "Choose a larger unit."
             )
-        if not isinstance(self.name, str) or not isinstance(self.whole, bool | np.bool_):
+        truths = all(isinstance(value, bool | np.bool_) for value in (self.whole, self.log))
+        if not isinstance(self.name, str) or not truths:
             raise BoundsError(
-                f"A column needs a name and a truth value for 'whole'. Got {self.name!r}, {self.whole!r}."
+                "A column needs a name and truth values for 'whole' and 'log'. "
+                f"Got {self.name!r}, {self.whole!r}, {self.log!r}."
             )
         if self.lower < self.upper < self.lower + SMALLEST_RANGE:
             raise BoundsError(
@@ -75,11 +81,36 @@ class Column:
                 f"The bounds of column {self.name!r} must satisfy lower < upper. Got ({self.lower:g}, {self.upper:g}). "
                 "Exchange them, or leave the column out if it cannot vary."
             )
+        if self.log:
+            self._check_log_scale()
+
+    def _check_log_scale(self) -> None:
+        if self.whole:
+            raise BoundsError(
+                f"Column {self.name!r} must be marked 'int' or 'log', not both, because windows on a log scale do not hold whole "
+                "numbers. Got both. Leave 'int' out: a column of whole numbers may have a log scale."
+            )
+        if not self.lower > 0.0:
+            raise BoundsError(
+                f"The bounds of column {self.name!r} must be positive on a log scale. Got ({self.lower:g}, {self.upper:g}). "
+                "Raise the lower bound to the smallest value that matters (those below it are clipped to it), or leave 'log' "
+                "out."
+            )
+        if not self.range > 0.0:
+            raise BoundsError(
+                f"The bounds of column {self.name!r} must have different logarithms. Got ({self.lower!r}, {self.upper!r}). "
+                "Leave 'log' out: so close together both scales are the same."
+            )
 
     @property
     def n_values(self) -> int:
         """Number of whole values within the bounds."""
         return math.floor(self.upper) - math.ceil(self.lower) + 1
+
+    @property
+    def range(self) -> float:
+        """Width of the bounds on the column's own scale."""
+        return math.log(self.upper) - math.log(self.lower) if self.log else self.upper - self.lower
 
 
 @dataclass(frozen=True)
@@ -119,8 +150,8 @@ class Schema:
 
     @property
     def ranges(self) -> tuple[float, ...]:
-        """Width of every column's bounds."""
-        return tuple(column.upper - column.lower for column in self.columns)
+        """Width of every column's bounds, on its own scale."""
+        return tuple(column.range for column in self.columns)
 
     @property
     def weights(self) -> np.ndarray:
@@ -128,7 +159,7 @@ class Schema:
 
         A difference is divided by its column's range and multiplied by the mean range, so that a column
         in grams counts like one in kilograms. With one pair of bounds for all columns every factor is 1
-        and distances are plain Euclidean distances.
+        and distances are plain Euclidean distances. On a log scale difference and range are those of logarithms.
         """
         ranges = np.array(self.ranges)
         return np.ones(len(ranges)) if np.all(ranges == ranges[0]) else ranges.mean() / ranges
@@ -137,6 +168,7 @@ class Schema:
         """Return the columns as plain JSON values."""
         return [
             {"name": column.name, "lower": column.lower, "upper": column.upper, "whole": column.whole}
+            | ({"log": True} if column.log else {})
             for column in self.columns
         ]
 
@@ -147,7 +179,7 @@ class Schema:
         Parameters
         ----------
         bounds : pair, list of pairs, mapping or Schema
-            A pair may carry a third item, ``"int"`` or ``"float"``, which overrides the column's type.
+            A pair may carry a third item, ``"int"``, ``"float"`` or ``"log"``, which overrides the column's type.
         names : sequence of str
         whole : sequence of bool
             Whether each column's *type* is an integer type. Values are never looked at.
@@ -229,25 +261,26 @@ def is_number(value: Any) -> bool:
 
 
 def _is_one_pair(bounds: Any) -> bool:
-    if isinstance(bounds, str) or not isinstance(bounds, Sequence | np.ndarray) or len(bounds) not in (2, 3):
+    if isinstance(bounds, str) or not isinstance(bounds, Sequence | np.ndarray) or len(bounds) not in (2, 3, 4):
         return False
     return isinstance(bounds[0], Real) or bounds[0] is None
 
 
 def _column(name: str, pair: Any, whole: bool) -> Column:
     items = list(pair) if isinstance(pair, Sequence | np.ndarray) and not isinstance(pair, str) else [pair]
-    if len(items) in (3, 4) and isinstance(items[0], str):  # ("children", 0, 12, "int")
+    if len(items) > 2 and isinstance(items[0], str):  # ("children", 0, 12, "int")
         if items[0] != name:
             raise BoundsError(
                 f"The 'bounds' list names column {items[0]!r} where the table has {name!r}. Give the list in the order of the "
                 "table, or a mapping by column name."
             )
         items = items[1:]
-    if len(items) == 3 and isinstance(items[2], str) and items[2] in _WHOLE_WORDS:
-        whole = _WHOLE_WORDS[items.pop()]
-    if len(items) != 2:
+    words = [item for item in items[2:] if isinstance(item, str)]
+    kinds, log = [word for word in words if word in _WHOLE_WORDS], "log" in words
+    if len(items) != 2 + len(kinds) + log or len(kinds) > 1:
         raise BoundsError(
-            f"The bounds of column {name!r} must be a pair (lower, upper), with 'int' or 'float' as an optional third item. "
-            f"Got {pair!r}. For instance {_EXAMPLE}."
+            f"The bounds of column {name!r} must be a pair (lower, upper), with 'int', 'float' or 'log' as an optional third "
+            f"item. Got {pair!r}. For instance {_EXAMPLE}."
         )
-    return Column(name, items[0], items[1], whole)
+    # A log scale overrides the type of the column, like "float"; "int" beside it is refused.
+    return Column(name, items[0], items[1], _WHOLE_WORDS[kinds[0]] if kinds else whole and not log, log)

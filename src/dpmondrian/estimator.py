@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 from dpmondrian import _validation as check
 from dpmondrian.accounting.plan import DEFAULT_SHARES, DEFAULT_SHARES_WITH_K, PAPER_SHARES
 from dpmondrian.accounting.statement import PrivacyStatement, make_statement
-from dpmondrian.algorithm import ALPHA, ALPHA_WITH_K, Settings, cluster, make_plan
+from dpmondrian.algorithm import ALPHA, ALPHA_WITH_K, DEPTH, DEPTH_WITH_K, Clustering, Settings, cluster, make_plan
 from dpmondrian.artifact import Release
+from dpmondrian.coordinates import Coordinates
 from dpmondrian.domain import Bounds, Schema
 from dpmondrian.engines.memory import MISSING_RULES, MemoryEngine, clipped_rows, missing_value_error
 from dpmondrian.engines.threads import Threads
@@ -31,8 +33,8 @@ __all__ = ["DPM"]
 class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """Clusters of sensitive rows that may be published: differentially private, without choosing k.
 
-    DPM cuts the data along columns at sparse places, chooses every cut privately, and releases noisy
-    centres and sizes.
+    DPM cuts the data along columns where it is sparse between two humps, chooses every cut privately, joins leaves
+    between which rows lie, and releases noisy centres and sizes. ``docs/how-it-works.md`` shows it in pictures.
 
     Parameters
     ----------
@@ -42,29 +44,38 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         Probability with which the bound may fail; well below 1 / (number of people). 0 gives pure epsilon.
     bounds : pair, list of pairs, mapping from column name to pair, or Schema
         Range of every column, known *without looking at the data*. Values beyond are clipped. A third item
-        ``"int"`` marks whole numbers, ``"float"`` the contrary; without it the column's type decides.
+        ``"int"`` marks whole numbers, ``"float"`` the contrary; without it the column's type decides. ``"log"`` puts
+        a positive column on a log scale, for values that differ by ratios, such as incomes.
     n_clusters : int, default=None
-        None lets the data decide. With k, leaves are merged to k clusters, which private Lloyd steps
-        improve (the paper's variant only merges: at most k).
+        None lets the data decide: valleys and bridges. With k, the tree cuts wherever it is emptiest, and its many leaves are
+        merged to k clusters, which private Lloyd steps improve (the paper's variant only merges: at most k).
     variant : {"default", "paper"}, default="default"
         "paper" uses the paper's scores, shares, composition and averages, corrected where its guarantee failed.
     rows_per_person : int, default=1
         Most rows that one person can have in the table. Every sensitivity is multiplied by it.
     on_missing : {"error", "drop", "middle"}, default="error"
         What happens to missing or infinite values: an error, the row is left out, or the middle of the bounds.
-    max_depth : int, default=7
-        Most cuts on a path from the root to a leaf.
+    max_depth : int, default=None
+        Most levels of cuts, 0 to 12. None: 12, and 7 with `n_clusters` and in the paper's variant.
     windows : int, default=128
-        Intervals per column in which emptiness is measured (default variant), 2 to 2**14.
+        Narrowest intervals per column in which rows are counted (default variant), 2 to 2**14. Valleys are also looked for
+        in intervals of 2, 4, ... times their width, up to a sixteenth of the range.
     t, q : float, default=0.3, 1/12
         Shape of centreness, ``t >= 2q``.
     alpha : float, default=None
-        Weight of emptiness. None: 5 as in the paper, but 3 where leaves are merged to k clusters: more leaves to merge.
-        The 3 helped on data without valleys (UCI Letters) and made no clear difference elsewhere.
+        Weight of emptiness, used with `n_clusters` and in the paper's variant. None: 5 as in the paper, but 3 where leaves are
+        merged to k clusters: more leaves to merge. The 3 helped on data without valleys (UCI Letters) and made no clear
+        difference elsewhere.
     min_cluster_size : int, default=None
-        Least noisy number of rows on each side of a cut. None: 1/128 of all rows, and above the noise.
+        Least noisy number of rows on each side of a cut. None: 1/192 of all rows (1/128 with `n_clusters` and in the paper's
+        variant), and above the noise.
     budget_shares : mapping, default=None
-        Shares of the budget for "splits", "counts", "centres" (and "interval" in the paper's variant).
+        Shares of the budget for "splits", "counts", "bridges", "centres". With `n_clusters` there are no bridges; the
+        paper's variant has an "interval" instead.
+    rotation : int, default=None
+        Seed of a public random rotation: cuts are then made along random directions, for clusters that no single column
+        separates. Rules in `tree_` are in these directions; centres and distances stay in the columns. Choose the seed
+        without the data: to try several is to fit several times.
     random_state : int, RandomState, Generator or None, default=None
         None draws secure noise. Anything else makes a reproducible research run that must not be released.
 
@@ -73,10 +84,10 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
     cluster_centers_ : ndarray of shape (n_clusters_, n_features_in_)
         Released centres, largest cluster first.
     cluster_sizes_ : ndarray of shape (n_clusters_,)
-        Released sizes, with noise, so not whole: of the leaves, or with `n_clusters` of the cells nearest to each centre.
+        Released sizes, with noise, so not whole: of the cells nearest to each centre (in the paper's variant of the leaves).
     n_clusters_ : int
     tree_ : Tree
-        Released cuts; prints as rules.
+        Released cuts with their strengths; prints as rules. ``tree_.cut(k)`` gives other clusters of the same leaves.
     privacy_ : PrivacyStatement
         What was promised and what was drawn for it; prints in words, ``to_json()`` for machines.
     release_ : Release
@@ -106,13 +117,14 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         variant: str = "default",
         rows_per_person: int = 1,
         on_missing: str = "error",
-        max_depth: int = 7,
+        max_depth: int | None = None,
         windows: int = 128,
         t: float = 0.3,
         q: float = 1 / 12,
         alpha: float | None = None,
         min_cluster_size: int | None = None,
         budget_shares: dict[str, float] | None = None,
+        rotation: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.epsilon = epsilon
@@ -129,6 +141,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         self.alpha = alpha
         self.min_cluster_size = min_cluster_size
         self.budget_shares = budget_shares
+        self.rotation = rotation
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> DPM:
@@ -148,6 +161,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         seed = check.seed_of(self.random_state)
         table = read_table(X)
         schema = Schema.from_bounds(self.bounds, table.names, table.whole)
+        coordinates = Coordinates(schema, self.rotation)
         door = Door(make_plan(settings), settings.rows_per_person, seed)
         if seed is not None:
             warnings.warn(
@@ -156,8 +170,8 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
                 NotReleasableWarning,
                 stacklevel=2,
             )
-        with MemoryEngine(table, schema, self.on_missing) as engine:
-            clusters = cluster(engine, door, schema, settings)
+        with MemoryEngine(coordinates.view(table, self.on_missing), coordinates.schema, self.on_missing) as engine:
+            clusters = _in_own_units(cluster(engine, door, coordinates.schema, settings), coordinates)
             statement = make_statement(
                 door.plan, door.close(), schema, settings.rows_per_person, settings.variant, door.secure
             )
@@ -171,7 +185,9 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
                     size_errors=clusters.size_errors,
                     tree=clusters.tree,
                     privacy=statement,
-                    parameters={"on_missing": self.on_missing} | settings.beyond_privacy(),
+                    parameters={"on_missing": self.on_missing}
+                    | ({} if coordinates.rotation is None else {"rotation": coordinates.rotation})
+                    | settings.beyond_privacy(),
                 )
             )
             if not table.text_names:  # scikit-learn's convention: feature names are text or not there
@@ -201,16 +217,16 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         """Return the distance of every row to every centre: sensitive, stays with the holder of the rows.
 
         Differences are brought to a common scale by the columns' ranges (`Schema.weights`); with equal bounds
-        for all columns this is the Euclidean distance. Rows are clipped to the bounds first.
+        for all columns this is the Euclidean distance. On a log scale they are differences of logarithms. Rows are clipped
+        to the bounds first.
         """
-        table = self._table(X)
-        release = self.release_
-        weights = release.schema.weights
-        distances = np.empty((table.n_rows, len(release.centres)))
+        table, schema, centres = self._for_distances(self._table(X))
+        weights = schema.weights
+        distances = np.empty((table.n_rows, len(centres)))
         start = 0
         for block in table.blocks():
-            rows = clipped_rows(block, release.schema, self._missing_rule())
-            for c, centre in enumerate(release.centres):
+            rows = clipped_rows(block, schema, self._missing_rule())
+            for c, centre in enumerate(centres):
                 distances[start : start + len(rows), c] = np.sqrt((((rows - centre) * weights) ** 2).sum(axis=1))
             start += len(rows)
         return distances
@@ -225,7 +241,10 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         """Return a fitted estimator from a saved release: it predicts, and holds no rows."""
         release = Release.load(path)
         columns, privacy = release.schema.columns, release.privacy
-        pairs = [(column.lower, column.upper, "int" if column.whole else "float") for column in columns]
+        pairs = [
+            (column.lower, column.upper, "log" if column.log else "int" if column.whole else "float")
+            for column in columns
+        ]
         try:
             model = cls(
                 privacy.epsilon,
@@ -249,6 +268,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         """Check every parameter; nothing is read or spent before all are right."""
         variant = check.check_choice("variant", self.variant, ("default", "paper"))
         self._missing_rule()
+        check.check_rotation(self.rotation)
         delta = check.check_delta(self.delta)
         if variant == "paper" and delta == 0.0:
             raise ParameterError(
@@ -258,10 +278,19 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         default_shares = (
             PAPER_SHARES if variant == "paper" else DEFAULT_SHARES if self.n_clusters is None else DEFAULT_SHARES_WITH_K
         )
+        finds_k = self.n_clusters is None and variant == "default"
+        if finds_k and self.alpha is not None:
+            raise ParameterError(
+                "The 'alpha' parameter of DPM weighs emptiness, which is scored with 'n_clusters' and in variant='paper' only. "
+                f"Got {self.alpha!r}. Leave alpha=None."
+            )
         alpha = self.alpha
         if alpha is None:
             alpha = ALPHA if self.n_clusters is None or variant == "paper" else ALPHA_WITH_K
         t, q, alpha = check.check_score_parameters(self.t, self.q, alpha)
+        max_depth = self.max_depth
+        if max_depth is None:
+            max_depth = DEPTH if finds_k else DEPTH_WITH_K
         optional = {
             name: None if value is None else check.check_integer(name, value, 1, most, "Use None to let DPM choose.")
             for name, value, most in (
@@ -274,11 +303,11 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             delta=delta,
             variant=variant,
             shares=check.check_shares(self.budget_shares, default_shares),
-            max_depth=check.check_integer("max_depth", self.max_depth, 0, 12, "The default is 7."),
+            max_depth=check.check_integer("max_depth", max_depth, 0, 12, "Use None to let DPM choose."),
             windows=check.check_integer("windows", self.windows, 2, 2**14, "The default is 128."),
             t=t,
             q=q,
-            alpha=alpha,
+            alpha=None if finds_k else alpha,
             rows_per_person=check.check_integer(
                 "rows_per_person", self.rows_per_person, 1, 10**6, "Give the most rows that one person can have."
             ),
@@ -315,6 +344,12 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             )
         return table
 
+    def _for_distances(self, table: Table) -> tuple[Table, Schema, NDArray[np.float64]]:
+        """Return rows, columns and centres on the columns' scales; a rotation changes no distance and is left out."""
+        coordinates = Coordinates(self.release_.schema)
+        centres = coordinates.of_rows(self.release_.centres)
+        return coordinates.view(table, self.on_missing), coordinates.schema, centres
+
     def _nearest(
         self,
         table: Table,
@@ -323,7 +358,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         cluster_of_node: NDArray[np.int64] | None = None,
     ) -> NDArray[np.int32]:
         """Return the nearest centre of every row; the node that a row is in is a hint that saves time."""
-        schema, centres = self.release_.schema, self.release_.centres
+        table, schema, centres = self._for_distances(table)
         weights, missing = schema.weights, self._missing_rule()
         if nodes is None or cluster_of_node is None:
             nodes, cluster_of_node = np.empty(0, dtype=np.int16), np.empty(0, dtype=np.int64)
@@ -352,6 +387,22 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.on_missing != "error"
         return tags
+
+
+def _in_own_units(clusters: Clustering, coordinates: Coordinates) -> Clustering:
+    """Return released clusters in the units of the given columns; a rotated tree keeps its directions."""
+    if coordinates.plain:
+        return clusters
+    tree, centres = clusters.tree, coordinates.values(clusters.centres)
+    tree = replace(
+        tree,
+        threshold=coordinates.thresholds(tree.column, tree.threshold),
+        ranges=coordinates.rule_ranges,
+        leaf_centres=None if tree.leaf_centres is None else coordinates.values(tree.leaf_centres),
+        log_columns=coordinates.log_columns,
+    )
+    errors = coordinates.errors(clusters.centre_errors, centres)
+    return replace(clusters, centres=centres, centre_errors=errors, tree=tree)
 
 
 def _half_gaps(centres: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -80,8 +80,8 @@ class Door:
                 "'rows_per_person'."
             )
 
-    def count_deviation(self, level: int, name: str = "count") -> float:
-        """Return the standard deviation of the noise of the counts of a level, in rows (public)."""
+    def count_deviation(self, level: int | None, name: str = "count") -> float:
+        """Return the standard deviation of the noise of the counts of a level or step, in rows (public)."""
         draw = self.plan.find(name, level)
         return self._scale(draw) * _DEVIATION[draw.mechanism]
 
@@ -90,7 +90,7 @@ class Door:
         return draw.multiplier * self.rows_per_person
 
     def counts(
-        self, level: int, exact_counts: Sequence[int] | NDArray[np.int64], name: str = "count"
+        self, level: int | None, exact_counts: Sequence[int] | NDArray[np.int64], name: str = "count"
     ) -> NDArray[np.int64]:
         """Return noisy numbers of rows of disjoint groups, such as the nodes of one level.
 
@@ -116,12 +116,12 @@ class Door:
         noisy, parts = self._counts(self.plan.find(name, level), level, exact_counts)
         return noisy / parts
 
-    def _counts(self, draw: PlannedDraw, level: int, exact: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
+    def _counts(self, draw: PlannedDraw, level: int | None, exact: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
         scale, sensitivity = self._scale(draw), self.rows_per_person
         parts = self._parts(draw, scale, 1, _MOST_PARTS_OF_ROWS)
         self._write(draw, "rows", sensitivity, scale, scale * parts, sensitivity / scale, exact.size)
         scales = np.full(exact.size, scale * parts)
-        return exact * parts + self._sampler.noise(draw.mechanism, scales, draw.name, level), parts
+        return exact * parts + self._sampler.noise(draw.mechanism, scales, draw.name, level or 0), parts
 
     def select(
         self,

@@ -107,9 +107,9 @@ def test_bounds_of_a_frame_suggest_near_names(blobs):
     assert_refused(BoundsError, ["['incone']", "Did you mean 'income'"], frame, bounds=bounds)
 
 
-@pytest.mark.parametrize("value", [-1, 13, 2.0, 2.5, True, None, "7", math.nan], ids=repr)
+@pytest.mark.parametrize("value", [-1, 13, 2.0, 2.5, True, "7", math.nan], ids=repr)
 def test_max_depth(blobs, value):
-    assert_refused(ParameterError, ["'max_depth'", "from 0 to 12", repr(value), "default is 7"], blobs, max_depth=value)
+    assert_refused(ParameterError, ["'max_depth'", "from 0 to 12", repr(value), "Use None"], blobs, max_depth=value)
 
 
 @pytest.mark.parametrize("value", [0, -1, 10**6 + 1, 1.5, True, None, "1"], ids=repr)
@@ -148,10 +148,11 @@ def test_more_clusters_than_can_be_counted(few_rows, value):
         ({"q": -0.1}, ["'q'", "-0.1"]),
         ({"q": 0.5, "t": 1.0}, ["'q'", "0.5"]),
         ({"q": "1/12"}, ["'q'", "'1/12'"]),
-        ({"alpha": 0}, ["'alpha'", "positive", "0"]),
-        ({"alpha": -5.0}, ["'alpha'", "-5.0"]),
-        ({"alpha": math.inf}, ["'alpha'", "inf"]),
-        ({"alpha": True}, ["'alpha'", "True"]),
+        ({"alpha": 0, "n_clusters": 2}, ["'alpha'", "positive", "0"]),
+        ({"alpha": -5.0, "n_clusters": 2}, ["'alpha'", "-5.0"]),
+        ({"alpha": math.inf, "variant": "paper"}, ["'alpha'", "inf"]),
+        ({"alpha": True, "n_clusters": 2}, ["'alpha'", "True"]),
+        ({"alpha": 5.0}, ["'alpha'", "emptiness", "5.0", "alpha=None"]),
     ],
     ids=str,
 )
@@ -165,7 +166,7 @@ def test_scores_that_would_not_fit_an_integer(blobs, params):
     assert_refused(ParameterError, [f"'{next(iter(params))}'"], blobs, **params)
 
 
-SMALL_SHARES = {"splits": 1e-12, "counts": 1.0 - 2e-12, "centres": 1e-12}
+SMALL_SHARES = {"splits": 1e-12, "counts": 1.0 - 3e-12, "bridges": 1e-12, "centres": 1e-12}
 
 
 @pytest.mark.parametrize("params", [{"rows_per_person": 10**6}, {"budget_shares": SMALL_SHARES}], ids=str)
@@ -176,15 +177,15 @@ def test_noise_that_would_not_fit_an_integer(blobs, params):
 @pytest.mark.parametrize(
     ("shares", "fragments"),
     [
-        ({"splits": 0.5, "counts": 0.2, "centres": 0.2}, ["sum to one", "0.9"]),
-        ({"splits": 0.5, "counts": 0.2, "centres": 0.4}, ["sum to one", "1.1"]),
+        ({"splits": 0.4, "counts": 0.2, "bridges": 0.1, "centres": 0.2}, ["sum to one", "0.9"]),
+        ({"splits": 0.4, "counts": 0.2, "bridges": 0.1, "centres": 0.4}, ["sum to one", "1.1"]),
         ({"splits": 0.5, "counts": 0.5}, ["keys", "centres"]),
-        ({"splits": 0.5, "counts": 0.2, "centers": 0.3}, ["keys", "'centers'"]),
-        ({"splits": 0.5, "counts": 0.2, "centres": 0.2, "interval": 0.1}, ["keys", "'interval'"]),
-        ({"splits": 1.2, "counts": -0.5, "centres": 0.3}, ["positive", "-0.5"]),
-        ({"splits": 1.0, "counts": 0.0, "centres": 0.0}, ["positive"]),
-        ({"splits": math.nan, "counts": 0.5, "centres": 0.5}, ["positive", "nan"]),
-        ({"splits": "half", "counts": 0.5, "centres": 0.5}, ["positive", "'half'"]),
+        ({"splits": 0.4, "counts": 0.2, "bridges": 0.1, "centers": 0.3}, ["keys", "'centers'"]),
+        ({"splits": 0.5, "counts": 0.2, "bridges": 0.1, "centres": 0.1, "interval": 0.1}, ["keys", "'interval'"]),
+        ({"splits": 1.1, "counts": -0.5, "bridges": 0.1, "centres": 0.3}, ["positive", "-0.5"]),
+        ({"splits": 1.0, "counts": 0.0, "bridges": 0.0, "centres": 0.0}, ["positive"]),
+        ({"splits": math.nan, "counts": 0.5, "bridges": 0.1, "centres": 0.5}, ["positive", "nan"]),
+        ({"splits": "half", "counts": 0.5, "bridges": 0.1, "centres": 0.5}, ["positive", "'half'"]),
         ([0.3, 0.3, 0.4], ["mapping", "[0.3, 0.3, 0.4]"]),
         (1.0, ["mapping", "1.0"]),
     ],

@@ -317,10 +317,13 @@ def test_the_papers_variant_follows_the_paper(blobs):
 
 
 def test_budget_shares_are_followed(blobs):
-    shares = {"splits": 0.1, "counts": 0.2, "centres": 0.7}
+    shares = {"splits": 0.1, "counts": 0.2, "bridges": 0.3, "centres": 0.4}
     privacy = fit(blobs, budget_shares=shares).privacy_
-    spent = {name: sum(e.cost for e in privacy.entries if e.name == name) / privacy.rho for name in ("split", "count")}
-    assert spent == pytest.approx({"split": 0.1, "count": 0.2}, rel=1e-6)
+    names = {"split": "splits", "count": "counts", "bridge": "bridges", "level": "bridges"}
+    spent = dict.fromkeys(shares, 0.0)
+    for entry in privacy.entries:
+        spent[names.get(entry.name, "centres")] += entry.cost / privacy.rho
+    assert spent == pytest.approx(shares, rel=1e-6)
 
 
 def test_a_short_tree_is_charged_like_a_deep_one(few_rows):
@@ -331,5 +334,6 @@ def test_a_short_tree_is_charged_like_a_deep_one(few_rows):
 
 def test_a_finer_grid_and_other_score_parameters_are_used(blobs):
     plain = fit(blobs).release_.to_json()
-    for params in ({"windows": 16}, {"windows": 1000}, {"t": 0.5}, {"q": 0.05}, {"alpha": 1.0}, {"max_depth": 3}):
+    for params in ({"windows": 16}, {"windows": 1000}, {"t": 0.5}, {"q": 0.05}, {"max_depth": 3}):
         assert fit(blobs, **params).release_.to_json() != plain
+    assert fit(blobs, n_clusters=3, alpha=1.0).release_.to_json() != fit(blobs, n_clusters=3).release_.to_json()

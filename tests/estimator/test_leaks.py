@@ -256,7 +256,7 @@ def test_the_length_of_a_text_is_not_told(rows):
 BAD_PARAMETERS = [
     {"epsilon": -1}, {"delta": 2}, {"bounds": None}, {"bounds": (1, 0)}, {"bounds": [(0, 1)] * 3}, {"bounds": {"q": (0, 1)}},
     {"n_clusters": 0}, {"variant": "x"}, {"rows_per_person": 0}, {"on_missing": "x"}, {"max_depth": -1}, {"windows": 1},
-    {"t": 0.01}, {"q": 0.9}, {"alpha": -1}, {"min_cluster_size": 0}, {"budget_shares": {}}, {"random_state": -1},
+    {"t": 0.01}, {"q": 0.9}, {"alpha": -1, "n_clusters": 2}, {"min_cluster_size": 0}, {"budget_shares": {}}, {"random_state": -1},
 ]  # fmt: skip
 
 

@@ -55,7 +55,7 @@ def test_a_clone_has_the_parameters_and_nothing_that_was_fitted(blobs):
 def test_fit_does_not_change_parameters(blobs):
     params = {
         "bounds": {"x0": (-100, 100), "x1": [-100, 100]},
-        "budget_shares": {"splits": 0.3, "counts": 0.3, "centres": 0.4},
+        "budget_shares": {"splits": 0.3, "counts": 0.2, "bridges": 0.1, "centres": 0.4},
     }
     before = copy.deepcopy(params)
     model = DPM(**params, random_state=0).fit(blobs)

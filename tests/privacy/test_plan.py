@@ -180,7 +180,8 @@ def test_a_plan_spends_its_budget_and_no_more(way, epsilon, delta, depth):
     st.lists(st.floats(0.01, 1.0), min_size=4, max_size=4),
 )
 def test_any_shares_keep_the_budget(way, log_epsilon, log_delta, depth, weights):
-    names = ["splits", "counts", "centres", *(["interval"] if way == "paper" else [])]
+    fourth = {"paper": ["interval"], "default": ["bridges"], "pure": ["bridges"]}
+    names = ["splits", "counts", "centres", *fourth.get(way, [])]
     shares = {name: weight / sum(weights[: len(names)]) for name, weight in zip(names, weights, strict=False)}
     epsilon, delta = 10**log_epsilon, 10**log_delta
     parts = CENTRE_PARTS_WITH_K if way.endswith("k") else CENTRE_PARTS
@@ -204,7 +205,10 @@ def costs_of(plan, name):
     return [draw.cost for draw in plan.draws if draw.name == name]
 
 
-@pytest.mark.parametrize(("way", "growth"), [("default", 2 ** (2 / 3)), ("pure", 2**0.5), ("paper", 2**0.5)])
+@pytest.mark.parametrize(
+    ("way", "growth"),
+    [("default", 2 ** (1 / 3)), ("k", 2 ** (2 / 3)), ("pure", 2**0.25), ("pure k", 2**0.5), ("paper", 2**0.5)],
+)
 def test_levels_grow_as_is_best(way, growth):
     plan = WAYS[way](1.0, 1e-7, 7)
     splits, counts = costs_of(plan, "split"), costs_of(plan, "count")
@@ -361,7 +365,7 @@ def test_the_ledger_of_a_fit_is_its_plan(way, parameters):
     total = math.fsum(e.cost for e in statement.entries)
     spent = epsilon_from_rho(total, plan.delta) if plan.currency == "rho" else total
     assert 2.0 * (1 - 1e-6) < spent <= 2.0
-    assert all(e.n_draws > 0 for e in statement.entries if e.name not in ("split", "count"))
+    assert all(e.n_draws > 0 for e in statement.entries if e.name not in ("split", "count", "bridge", "level"))
 
 
 @pytest.mark.parametrize("delta", [1e-6, 0.0])

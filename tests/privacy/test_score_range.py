@@ -5,8 +5,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dpmondrian import DPM
+from dpmondrian import DPM, Column, Schema
 from dpmondrian.algorithm import _split_rule, make_plan
+from dpmondrian.grid import Grid
 from dpmondrian.release import Door
 from dpmondrian.scoring import STEPS
 from dpmondrian.scoring.centreness import centreness
@@ -145,11 +146,13 @@ def test_scores_do_not_overflow_at_the_largest_parameters(noisy_count):
 def test_the_papers_selection_pays_for_the_whole_range(rows_per_person):
     """Its offset only ever raises what is paid, also where it exceeds the count."""
     run = DPM(bounds=(0, 1), variant="paper", rows_per_person=rows_per_person)._settings()
-    rule = _split_rule(Door(make_plan(run), rows_per_person, seed=0), run)
+    grid = Grid.with_intervals(Schema((Column("x", 0, 1),)), 10)
+    rule = _split_rule(Door(make_plan(run), rows_per_person, seed=0), run, grid)
+    score = Score(T, Q, ALPHA, two_sided=False)
     for level in range(run.max_depth):
         paid = [rule.selection_range(noisy_count, level) for noisy_count in (1, 2, 100, 5000, 10**6, 2**40)]
-        assert min(paid) >= rule.score.range
-        assert min(paid) >= 2 * rule.score.sensitivity
+        assert min(paid) >= score.range
+        assert min(paid) >= 2 * score.sensitivity
 
 
 def paper_centreness(rank, n):

@@ -26,7 +26,8 @@ def grown(seed: int, rejected: bool) -> GrownTree:
     for number, pair in CHILDREN.items():
         nodes[number].children = pair
     if rejected:
-        nodes[2].rejected_counts = (int(rng.integers(500)), int(rng.integers(500)))
+        nodes[2].rejected = [(level, int(rng.integers(1000))) for level in (2, 3)]
+        nodes[1].rejected = [(2, int(rng.integers(1000)))]
     return GrownTree(nodes)
 
 
@@ -41,10 +42,10 @@ def least_squares(tree: GrownTree) -> tuple[np.ndarray, np.ndarray]:
     design, observed = member, [float(node.noisy_count) for node in tree.nodes]
     variance = [VARIANCES[level] for level in LEVELS]
     for node in tree.nodes:
-        if node.rejected_counts is not None:
+        for level, total in node.rejected:
             design = np.vstack([design, member[node.number]])
-            observed.append(float(sum(node.rejected_counts)))
-            variance.append(2.0 * VARIANCES[node.level + 1])
+            observed.append(float(total))
+            variance.append(2.0 * VARIANCES[level])
     weight = 1.0 / np.sqrt(variance)
     scaled = design * weight[:, None]
     fit, *_ = np.linalg.lstsq(scaled, observed * weight, rcond=None)

@@ -63,15 +63,15 @@ class Ledger:
     def close(self) -> tuple[Entry, ...]:
         """Return one entry per planned draw, in the order of the plan.
 
-        A draw that a short tree did not reach is charged like the others: the guarantee is that of
-        the whole plan, since where the tree ends is itself released.
+        A draw that was not needed is charged like the others: the guarantee is that of the whole plan, since where the
+        tree ends is itself released.
         """
         return tuple(self._written.get((draw.name, draw.level)) or self._not_drawn(draw) for draw in self.plan.draws)
 
     def _not_drawn(self, draw: PlannedDraw) -> Entry:
-        """Return the entry of a draw that a short tree did not reach; only deeper levels may be missing."""
-        reached_by_tree = draw.name == "split" or (draw.name == "count" and draw.level != 0)
-        if not reached_by_tree:
+        """Return the entry of a draw that was not needed: deeper levels, or joining leaves where there is only one."""
+        may_be_missing = draw.name in ("split", "bridge", "level") or (draw.name == "count" and draw.level != 0)
+        if not may_be_missing:
             raise BudgetError(f"The planned draw {draw.name!r} at level {draw.level} was not made.")
         sensitivity = float(self.rows_per_person)
         scale = draw.multiplier * sensitivity

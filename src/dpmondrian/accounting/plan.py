@@ -33,7 +33,6 @@ __all__ = [
     "CENTRE_PARTS_WITH_K",
     "DEFAULT_SHARES",
     "DEFAULT_SHARES_WITH_K",
-    "LLOYD_STEPS",
     "PAPER_SHARES",
     "Plan",
     "PlannedDraw",
@@ -45,8 +44,11 @@ __all__ = [
     "zcdp_plan",
 ]
 
-DEFAULT_SHARES: Mapping[str, float] = {"splits": 0.35, "counts": 0.20, "centres": 0.45}
-"""About half for the tree and half for the centres: neither is worth much without the other."""
+DEFAULT_SHARES: Mapping[str, float] = {"splits": 0.30, "counts": 0.12, "bridges": 0.20, "centres": 0.38}
+"""About two fifths for the tree, one fifth to find out which of its leaves belong together, two fifths for the centres."""
+
+BRIDGE_PART = 0.9
+"""Part of the bridges' share for the bridges; the rest chooses among the levels of the hierarchy that they leave open."""
 
 DEFAULT_SHARES_WITH_K: Mapping[str, float] = {"splits": 0.25, "counts": 0.10, "centres": 0.65}
 """With k given the tree is only a start for the centres, so most goes to them."""
@@ -58,17 +60,21 @@ PAPER_DELTA_FOR_OFFSET = 0.2
 Parts: TypeAlias = Mapping[tuple[str, int | None], float]
 
 CENTRE_PARTS: Parts = {
-    ("coarse sums", None): 0.10,
-    ("radius", 1): 0.03,
-    ("clipped sums", 1): 0.20,
-    ("radius", 2): 0.03,
-    ("clipped sums", 2): 0.64,
+    ("coarse sums", None): 0.08,
+    ("radius", 1): 0.02,
+    ("clipped sums", 1): 0.30,
+    ("radius", 2): 0.02,
+    ("cell count", 2): 0.03,
+    ("clipped sums", 2): 0.13,
+    ("cell count", 3): 0.03,
+    ("clipped sums", 3): 0.13,
+    ("cell count", 4): 0.09,
+    ("clipped sums", 4): 0.17,
 }
-"""How the default variant divides the centres' share: a rough place in the box, then twice a radius and a
-clipped mean. Each step brings the centre close enough for the next one to clip much tighter, so the
-early steps may be cheap; the last one sets the error that remains."""
+"""How the default variant divides the centres' share: a rough place in the leaf's box, a radius and a clipped mean, with
+which leaves are joined to clusters; then three steps in which every row counts for its nearest cluster. Each
+step brings the centre close enough for the next one to clip much tighter; the last one sets the error that remains."""
 
-LLOYD_STEPS = (2, 3, 4, 5)
 CENTRE_PARTS_WITH_K: Parts = {
     ("coarse sums", None): 0.08,
     ("radius", 1): 0.02,
@@ -76,12 +82,11 @@ CENTRE_PARTS_WITH_K: Parts = {
     ("radius", 2): 0.02,
     **{
         part: share
-        for step in LLOYD_STEPS
+        for step in (2, 3, 4, 5)
         for part, share in ((("cell count", step), 0.02), (("clipped sums", step), 0.125))
     },
 }
-"""The same when leaves are merged to k clusters: centres of leaves need only be good enough to merge, and
-the rest pays for four steps in which every row counts for its nearest cluster."""
+"""The same when leaves are merged to k clusters, with four steps: the merged leaves are a rougher start."""
 
 ROOT_COUNT_FLOOR = 0.05
 """Least part of the counts' share for the number of all rows, which sets the size limit of every node."""
@@ -154,6 +159,10 @@ class Plan:
             if draw.name == name and draw.level == level:
                 return draw
         raise BudgetError(f"The plan has no draw {name!r} at level {level}; nothing was drawn.")
+
+    def steps(self, name: str) -> list[int]:
+        """Return the steps for which draws of that name are planned, in order."""
+        return [draw.level for draw in self.draws if draw.name == name and draw.level is not None]
 
     def cost_of(self, mechanism: str, multiplier: float, delta: float = 0.0) -> float:
         """Return what a mechanism costs at a noise scale of `multiplier` sensitivities."""
@@ -247,7 +256,7 @@ def _over_levels(total: float, growth: float, n_levels: int, floor: float = 0.0)
 
 
 def _usable(shares: Mapping[str, float], max_depth: int) -> dict[str, float]:
-    """Return the shares of what will be drawn: without levels there are no splits to pay for."""
+    """Return the shares of what will be drawn: without levels there are no splits and nothing to join."""
     used = {name: share for name, share in shares.items() if max_depth > 0 or name in ("counts", "centres")}
     whole = sum(used.values())
     return {name: share / whole for name, share in used.items()}
@@ -267,8 +276,14 @@ def _draw(currency: str, name: str, level: int | None, mechanism: str, cost: flo
 def _tree_draws(
     currency: str, part: Mapping[str, float], max_depth: int, noise: str, choice: str, floor: float
 ) -> tuple[list[PlannedDraw], list[PlannedDraw]]:
-    """Return the counts and the splits of all levels, with the growth over levels that suits the currency."""
+    """Return the counts and the splits of all levels, with the growth over levels that suits the currency.
+
+    Where nodes may try again on the next level (in plans with bridges), they do not halve with every level: half of
+    the growth.
+    """
     growth = 2.0 ** (2.0 / 3.0) if currency == "rho" else math.sqrt(2.0)
+    if "bridges" in part:
+        growth = math.sqrt(growth)
     counts = _over_levels(part["counts"], growth, max_depth + 1, floor)
     splits = _over_levels(part.get("splits", 0.0), growth, max_depth)
     return (
@@ -280,13 +295,18 @@ def _tree_draws(
 def _default_draws(
     currency: str, part: Mapping[str, float], max_depth: int, noise: str, choice: str, parts: Parts
 ) -> tuple[PlannedDraw, ...]:
-    """Return the draws of the default variant: counts, splits, then the parts of the centres."""
+    """Return the draws of the default variant: counts, splits, bridges, then the parts of the centres."""
     counts, splits = _tree_draws(currency, part, max_depth, noise, choice, ROOT_COUNT_FLOOR)
+    bridges = [
+        _draw(currency, name, None, mechanism, part["bridges"] * share)
+        for name, mechanism, share in (("bridge", noise, BRIDGE_PART), ("level", choice, 1.0 - BRIDGE_PART))
+        if "bridges" in part
+    ]
     centres = [
         _draw(currency, name, step, choice if name == "radius" else noise, part["centres"] * share)
         for (name, step), share in parts.items()
     ]
-    return (*counts, *splits, *centres)
+    return (*counts, *splits, *bridges, *centres)
 
 
 def zcdp_plan(
@@ -295,7 +315,7 @@ def zcdp_plan(
     """Return the default plan: costs add up in zCDP and are converted once, tightly, to (epsilon, delta).
 
     Over the levels a cost grows like ``2**(2 * level / 3)``, which minimises the summed relative
-    error of nodes that halve at each level (``docs/privacy/composition.md``).
+    error of nodes that halve at each level (``docs/privacy/composition.md``); half as fast where they need not halve.
     """
     rho = rho_from_epsilon(epsilon, delta) * BELOW_BUDGET
     part = {name: rho * share for name, share in _usable(shares, max_depth).items()}

@@ -16,7 +16,7 @@ from dpmondrian.accounting.plan import Plan
 from dpmondrian.accounting.statement import PrivacyStatement, make_statement
 from dpmondrian.baselines.rows import FixedPointRows, finite, nearest_centre
 from dpmondrian.domain import Bounds, Schema
-from dpmondrian.exceptions import DataError, NotReleasableWarning, ParameterError
+from dpmondrian.exceptions import BoundsError, DataError, NotReleasableWarning, ParameterError
 from dpmondrian.frames import Table, read_table
 from dpmondrian.release import Door
 
@@ -117,6 +117,11 @@ class Peer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         seed = check.seed_of(self.random_state)
         table = read_table(X)
         schema = Schema.from_bounds(self.bounds, table.names, [False] * table.n_columns)
+        if any(column.log for column in schema.columns):
+            raise BoundsError(
+                f"The 'bounds' parameter of {type(self).__name__} must not hold 'log': the peers know no log scale. "
+                f"Got {self.bounds!r}. Give the logarithms of the values and of the bounds."
+            )
         door = Door(self._plan(settings, table.n_columns), seed=seed)
         if seed is not None or door.plan.defects:
             warnings.warn(

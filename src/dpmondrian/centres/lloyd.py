@@ -1,4 +1,4 @@
-"""Centres when k is given: leaves merged to k clusters, then private Lloyd steps.
+"""From leaves to clusters: leaves merged or joined, then private Lloyd steps.
 
 Merging is post-processing. In each step every row counts for its nearest centre so far: a public rule
 for every row by itself, so the cells are disjoint groups, like leaves.
@@ -11,14 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.accounting.plan import LLOYD_STEPS
 from dpmondrian.centres.clipped import Groups, MeanFinder, Means
 from dpmondrian.centres.merge import merge_leaves
 from dpmondrian.engines.base import Engine
 from dpmondrian.grid import Grid
 from dpmondrian.release import Door
 
-__all__ = ["Cells", "doubled_means", "lloyd_steps", "merged_means"]
+__all__ = ["Cells", "doubled_means", "group_means", "lloyd_steps", "merged_means"]
 
 
 _SMALLEST_CELL = 2.0
@@ -41,9 +40,14 @@ class Cells:
 def merged_means(means: Means, sizes: NDArray[np.float64], n_clusters: int) -> tuple[Means, NDArray[np.int64]]:
     """Return the means of merged leaves and the cluster of every leaf; with no more than k leaves, the leaves."""
     group = merge_leaves(means.places, sizes, n_clusters)
-    member = np.eye(group.max() + 1)[group].T * sizes  # (n_clusters, n_leaves)
+    return group_means(means, sizes, group), group
+
+
+def group_means(means: Means, sizes: NDArray[np.float64], group: NDArray[np.int64]) -> Means:
+    """Return the means of groups of leaves, weighted by the leaves' sizes; groups are numbered from 0 without a gap."""
+    member = np.eye(group.max() + 1)[group].T * sizes  # (n_groups, n_leaves)
     part = member / member.sum(axis=1, keepdims=True)
-    return Means(part @ means.places, np.sqrt(part**2 @ means.errors**2)), group
+    return Means(part @ means.places, np.sqrt(part**2 @ means.errors**2))
 
 
 def doubled_means(means: Means, leaves: Groups, radius: float, n_clusters: int) -> Means:
@@ -71,19 +75,35 @@ def doubled_means(means: Means, leaves: Groups, radius: float, n_clusters: int) 
     return Means(np.array(places), np.array(errors))
 
 
-def lloyd_steps(engine: Engine, door: Door, grid: Grid, finder: MeanFinder, means: Means, noisy_total: float) -> Cells:
-    """Return the clusters after the planned Lloyd steps; their sizes add up to the noisy total."""
-    n_clusters = len(means.places)
+def lloyd_steps(
+    engine: Engine,
+    door: Door,
+    grid: Grid,
+    finder: MeanFinder,
+    means: Means,
+    noisy_total: tuple[float, float],
+    widening: float = 1.0,
+) -> Cells:
+    """Return the clusters after the planned Lloyd steps; their sizes add up to the noisy total (given with its error).
+
+    The first step clips `widening` times as far out as the others: a centre that starts between two clusters, because a
+    leaf holds a slice of one beside the other, has a long way to go.
+    """
+    n_clusters, (total, total_error) = len(means.places), noisy_total
     low, high = np.zeros((n_clusters, grid.n_columns), dtype=np.int64), np.tile(grid.last_place, (n_clusters, 1))
     radius = None
-    for step in LLOYD_STEPS:
+    steps = door.plan.steps("cell count")
+    for step in steps:
         means = Means(np.clip(means.places, 0, grid.last_place), means.errors)
         exact_counts = engine.regroup(np.rint(means.places).astype(np.int64))
         noisy_counts = door.counts(step, exact_counts, "cell count").astype(np.float64)
-        sizes = noisy_counts + (noisy_total - noisy_counts.sum()) / n_clusters
+        sizes = noisy_counts + (total - noisy_counts.sum()) / n_clusters
         # A cell that may be empty is divided by what its count might be, so that noise does not throw its centre away.
         divisors = np.maximum(sizes, _SMALLEST_CELL * door.count_deviation(step, "cell count"))
         groups = Groups(list(range(n_clusters)), low, high, np.maximum(divisors, 1.0)[:, None])
         radius = finder.radius(step, groups, means) if radius is None else radius
-        means = finder.clipped(step, groups, means, radius)
-    return Cells(means, sizes, np.full(n_clusters, door.count_deviation(step, "cell count")), regrouped=True)
+        means = finder.clipped(step, groups, means, radius * (widening if step == steps[0] else 1.0))
+    variance = (
+        door.count_deviation(step, "cell count") ** 2 * (1.0 - 1.0 / n_clusters) + (total_error / n_clusters) ** 2
+    )
+    return Cells(means, sizes, np.full(n_clusters, np.sqrt(variance)), regrouped=True)

@@ -58,6 +58,22 @@ class Engine(Protocol):
         """
         ...
 
+    def bridge_counts(
+        self, centres: NDArray[np.int64], pair_of: NDArray[np.int64], n_pairs: int, n_bins: int
+    ) -> NDArray[np.int64]:
+        """Return how many rows lie along the ways between pairs of centres, by pair and bin, then how many others per centre.
+
+        A row counts once: for its two nearest centres, or for the nearest alone. `pair_of` numbers the pairs, -1 for none.
+        """
+        ...
+
+    def silhouettes(self, centres: NDArray[np.int64], taken: NDArray[np.bool_], steps: int) -> NDArray[np.int64]:
+        """Return for each choice of centres the sum over rows of ``1 - nearest / second-nearest`` distance, in steps.
+
+        `taken` has shape (n_choices, n_centres).
+        """
+        ...
+
     def box_sums(self, nodes: list[int], middle: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return per node the sum of ``place - middle[node]``, shape (n_nodes, n_columns)."""
         ...

@@ -152,6 +152,18 @@ class MemoryEngine:
         self._grouped_by = None
         return np.bincount(self._node, minlength=len(centres)).astype(np.int64)
 
+    def bridge_counts(
+        self, centres: NDArray[np.int64], pair_of: NDArray[np.int64], n_pairs: int, n_bins: int
+    ) -> NDArray[np.int64]:
+        """Return how many rows lie along the ways between pairs of centres, and how many others are nearest to each centre."""
+        return _total(self._over_rows(
+            lambda part: compiled.bridge_counts(self._places[:, part], centres, pair_of, n_pairs, n_bins)
+        ))  # fmt: skip
+
+    def silhouettes(self, centres: NDArray[np.int64], taken: NDArray[np.bool_], steps: int) -> NDArray[np.int64]:
+        """Return for each choice of centres the sum of the rows' simplified silhouettes."""
+        return _total(self._over_rows(lambda part: compiled.silhouettes(self._places[:, part], centres, taken, steps)))
+
     def _over_groups(self, nodes: list[int], kernel: Callable[..., NDArray[np.int64]]) -> NDArray[np.int64]:
         """Return the sum of a kernel's answers over parts of the rows in which groups lie side by side.
 

@@ -16,6 +16,7 @@ from dpmondrian.kernels.reference import DROP, ERROR, MIDDLE
 
 __all__ = [
     "box_sums",
+    "bridge_counts",
     "clipped_sums",
     "cut_scores",
     "first_cut",
@@ -26,6 +27,8 @@ __all__ = [
     "radius_counts",
     "regroup",
     "route",
+    "silhouettes",
+    "valley_scores",
 ]
 
 _TILE = 1024
@@ -177,6 +180,75 @@ def cut_scores(histograms, low, high, stride, noisy_counts, two_sided, slopes, s
                 position += 1
                 c += stride
     return scores, begin, totals
+
+
+@njit(nogil=True, cache=True)
+def valley_scores(
+    histograms,
+    low,
+    high,
+    n_codes,
+    columns,
+    widths,
+    noisy_counts,
+    peak_weight,
+    valley_weight,
+    outer,
+    inner,
+    starts,
+    caps,
+):
+    """Return the scores of the cuts of all nodes in turn, their columns and cuts, the nodes' begins, and the nodes' rows.
+
+    `columns` and `widths` list the windows' columns and widths in codes; per entry `outer`, `inner`, `starts` (per row of
+    the noisy count) and `caps` (likewise) are the weighted centreness. Windows begin every half width. The last one may
+    reach beyond the last code, where there are no rows.
+    """
+    n_nodes = histograms.shape[0]
+    most = 0
+    for e in range(columns.shape[0]):
+        most += 2 * n_codes[columns[e]] // widths[e] + 2
+    scores = np.empty(n_nodes * most, dtype=np.int64)
+    column_of = np.empty(n_nodes * most, dtype=np.int64)
+    cut_of = np.empty(n_nodes * most, dtype=np.int64)
+    begin = np.zeros(n_nodes + 1, dtype=np.int64)
+    totals = np.empty(n_nodes, dtype=np.int64)
+    below = np.zeros(histograms.shape[2] + 1, dtype=np.int64)
+    position = 0
+    for k in range(n_nodes):
+        totals[k] = histograms[k, 0].sum()
+        last_column = -1
+        for e in range(columns.shape[0]):
+            j, half = columns[e], widths[e] // 2
+            if j != last_column:
+                for c in range(n_codes[j]):
+                    below[c + 1] = below[c] + histograms[k, j, c]
+                last_column = j
+            n_windows = -(-n_codes[j] // half) - 1
+            left_peak, right_peak = np.zeros(n_windows + 1, np.int64), np.zeros(n_windows + 2, np.int64)
+            for s in range(n_windows):
+                rows = below[min((s + 2) * half, n_codes[j])] - below[s * half]
+                left_peak[s + 1] = max(left_peak[s], rows)
+            for s in range(n_windows - 1, -1, -1):
+                rows = below[min((s + 2) * half, n_codes[j])] - below[s * half]
+                right_peak[s] = max(right_peak[s + 1], rows)
+            start = np.int64(np.rint(starts[e] * noisy_counts[k]))
+            for s in range(n_windows):
+                cut = (s + 1) * half
+                if cut <= low[k, j] or cut >= high[k, j]:
+                    continue
+                end = min((s + 2) * half, n_codes[j])
+                valley = below[end] - below[s * half]
+                # Windows that do not overlap this one; beside the bounds the part of one that is left.
+                peak_left = left_peak[s - 1] if s >= 2 else below[s * half]
+                peak_right = right_peak[s + 2] if s + 2 < n_windows else totals[k] - below[end]
+                side = min(below[cut], totals[k] - below[cut])
+                central = min(outer[e] * side, start + inner[e] * side, caps[e] * noisy_counts[k])
+                scores[position] = peak_weight * min(peak_left, peak_right) - valley_weight * valley + central
+                column_of[position], cut_of[position] = j, cut
+                position += 1
+        begin[k + 1] = position
+    return scores[:position], column_of[:position], cut_of[:position], begin, totals
 
 
 @njit(nogil=True, cache=True)
@@ -355,6 +427,81 @@ def regroup(places, centres, node):
         _nearest_in_tile(tile, size, points, weights, best, best_distance)
         for i in range(size):
             node[start + i] = best[i]
+
+
+@njit(nogil=True, cache=True)
+def _two_nearest(places, start, size, points, first, first_distance, second, second_distance):
+    """Fill in the nearest and the second-nearest point of each row of a tile with their squared distances, which are exact.
+
+    The lowest number wins a tie.
+    """
+    distance = np.empty(size)
+    first_distance[:size], second_distance[:size] = np.inf, np.inf
+    for c in range(points.shape[0]):
+        distance[:] = 0.0
+        for j in range(places.shape[0]):
+            centre, column = points[c, j], places[j, start : start + size]
+            for i in range(size):
+                d = np.float64(column[i]) - centre
+                distance[i] += d * d
+        for i in range(size):
+            if distance[i] < first_distance[i]:
+                second[i], second_distance[i] = first[i], first_distance[i]
+                first[i], first_distance[i] = c, distance[i]
+            elif distance[i] < second_distance[i]:
+                second[i], second_distance[i] = c, distance[i]
+
+
+@njit(nogil=True, cache=True)
+def bridge_counts(places, centres, pair_of, n_pairs, n_bins):
+    """Return rows per pair of centres and bin of the way, and the other rows; see `reference.bridge_counts`."""
+    counts = np.zeros((n_pairs, n_bins), dtype=np.int64)
+    others = np.zeros(centres.shape[0], dtype=np.int64)
+    points = centres.astype(np.float64)
+    first, second = np.zeros(_TILE, dtype=np.int64), np.zeros(_TILE, dtype=np.int64)
+    first_distance, second_distance = np.empty(_TILE), np.empty(_TILE)
+    for start in range(0, places.shape[1], _TILE):
+        size = min(_TILE, places.shape[1] - start)
+        _two_nearest(places, start, size, points, first, first_distance, second, second_distance)
+        for i in range(size):
+            a, b = first[i], second[i]
+            pair = pair_of[a, b]
+            apart = np.int64(0)
+            for j in range(centres.shape[1]):
+                apart += (centres[a, j] - centres[b, j]) ** 2
+            way = apart + np.int64(first_distance[i]) - np.int64(second_distance[i])  # 2 * apart is the whole way
+            if pair < 0 or way < 0 or apart == 0:
+                others[a] += 1
+                continue
+            bin_from_first = n_bins * way // (2 * apart)
+            counts[pair, bin_from_first if a < b else n_bins - 1 - bin_from_first] += 1
+    return np.concatenate((counts.ravel(), others))
+
+
+@njit(nogil=True, cache=True)
+def silhouettes(places, centres, taken, steps):
+    """Return for each choice of centres the sum of the rows' simplified silhouettes; see `reference.silhouettes`."""
+    n_choices, n_centres = taken.shape
+    sums = np.zeros(n_choices, dtype=np.int64)
+    distance = np.empty((n_centres, _TILE))
+    near, far = np.empty(_TILE), np.empty(_TILE)
+    for start in range(0, places.shape[1], _TILE):
+        stop = min(start + _TILE, places.shape[1])
+        size = stop - start
+        for c in range(n_centres):
+            _tile_distances(places, centres[c], 2, start, stop, distance[c])
+        for k in range(n_choices):
+            near[:size], far[:size] = np.inf, np.inf
+            for c in range(n_centres):
+                if taken[k, c]:
+                    for i in range(size):
+                        d = distance[c, i]
+                        far[i] = min(far[i], max(d, near[i]))
+                        near[i] = min(near[i], d)
+            for i in range(size):
+                if far[i] > 0.0:
+                    sums[k] += np.int64(steps * (1.0 - math.sqrt(near[i] / far[i])))
+    return sums
 
 
 @njit(nogil=True, cache=True)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "box_sums",
+    "bridge_counts",
     "clipped_sums",
     "group_rows",
     "histograms",
@@ -23,6 +24,7 @@ __all__ = [
     "radius_counts",
     "regroup",
     "route",
+    "silhouettes",
 ]
 
 ERROR, DROP, MIDDLE = 0, 1, 2
@@ -132,6 +134,49 @@ def regroup(places, centres, node):
     """Set every row's node to the number of its nearest centre (squared distance, lowest number on ties)."""
     for i, row in enumerate(places.T.astype(np.int64)):
         node[i] = np.argmin(_distances(row - centres, 2))
+
+
+def _two_nearest(places, centres):
+    """Return per row the numbers of the nearest and second-nearest centre and their squared distances."""
+    rows = places.T.astype(np.int64)
+    distance = np.stack([_distances(rows - centre, 2) for centre in centres], axis=1)
+    order = np.argsort(distance, axis=1, kind="stable")[:, :2]
+    return order, np.take_along_axis(distance, order, axis=1)
+
+
+def bridge_counts(places, centres, pair_of, n_pairs, n_bins) -> NDArray[np.int64]:
+    """Return rows per pair of centres and bin of the way from the lower to the higher number, then the other rows per centre.
+
+    A row counts once: for the pair of its two nearest centres, at the place of its projection on the line between
+    them, or, if it lies behind its nearest centre or `pair_of` does not number the pair, for its nearest centre.
+    One flat array of ``n_pairs * n_bins + n_centres`` whole numbers.
+    """
+    counts = np.zeros((n_pairs, n_bins), dtype=np.int64)
+    others = np.zeros(len(centres), dtype=np.int64)
+    order, distance = _two_nearest(places, centres)
+    for (a, b), (near, far) in zip(order, distance, strict=True):
+        apart = int(((centres[a] - centres[b]) ** 2).sum())
+        way = apart + int(near) - int(far)
+        if pair_of[a, b] < 0 or way < 0 or apart == 0:
+            others[a] += 1
+            continue
+        place = n_bins * way // (2 * apart)
+        counts[pair_of[a, b], place if a < b else n_bins - 1 - place] += 1
+    return np.concatenate([counts.ravel(), others])
+
+
+def silhouettes(places, centres, taken, steps) -> NDArray[np.int64]:
+    """Return for each choice of centres the sum over rows of ``1 - nearest / second-nearest`` distance.
+
+    Each row's is rounded down to whole steps, and 0 if two centres are where the row is.
+    """
+    sums = []
+    for choice in taken:
+        _, distance = _two_nearest(places, centres[choice])
+        near, far = distance[:, 0].astype(np.float64), distance[:, 1].astype(np.float64)
+        ratio = np.sqrt(near / np.where(far > 0, far, 1.0))
+        sums.append(int(np.where(far > 0, (steps * (1.0 - ratio)).astype(np.int64), 0).sum()))
+    return np.array(sums, dtype=np.int64)
 
 
 def nearest_centre(block, lower, upper, missing, centres, weights, half_gap, node, cluster_of_node, labels, start):

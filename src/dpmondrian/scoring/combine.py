@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,27 +19,30 @@ __all__ = ["NodeCuts", "Score"]
 
 @dataclass(frozen=True)
 class NodeCuts:
-    """The cuts that a node may take, column by column, with their exact scores.
-
-    `begin` says where the cuts of each column begin, `low` where the node's box begins in each column.
-    """
+    """The cuts that a node may take with their exact scores; `position` gives column and cut of a candidate (public)."""
 
     exact_scores: NDArray[np.int64]
     exact_histogram: NDArray[np.int64]
     exact_total: int
-    begin: list[int]
-    low: list[int]
-    stride: int
-
-    def position(self, pick: int) -> tuple[int, int]:
-        """Return the column and the cut of a candidate (public)."""
-        column = bisect_right(self.begin, pick) - 1
-        return column, int(first_cut(self.low[column], self.stride)) + self.stride * (pick - self.begin[column])
+    position: Callable[[int], tuple[int, int]]
 
     def exact_sides(self, column: int, cut: int) -> tuple[int, int]:
         """Return the numbers of rows below and above a cut."""
         exact_below = int(self.exact_histogram[column, :cut].sum())
         return exact_below, self.exact_total - exact_below
+
+
+@dataclass(frozen=True)
+class _Positions:
+    """Column and cut of candidates in the order of the score: `begin` and `low` are where each column's begin."""
+
+    begin: list[int]
+    low: list[int]
+    stride: int
+
+    def __call__(self, pick: int) -> tuple[int, int]:
+        column = bisect_right(self.begin, pick) - 1
+        return column, int(first_cut(self.low[column], self.stride)) + self.stride * (pick - self.begin[column])
 
 
 @dataclass(frozen=True)
@@ -90,8 +94,8 @@ class Score:
         cuts = []
         lows = low.tolist()
         for k, (total, ends) in enumerate(zip(totals.tolist(), begin.tolist(), strict=True)):
-            columns = [end - ends[0] for end in ends]
-            cuts.append(NodeCuts(scores[ends[0] : ends[-1]], exact_histograms[k], total, columns, lows[k], stride))
+            position = _Positions([end - ends[0] for end in ends], lows[k], stride)
+            cuts.append(NodeCuts(scores[ends[0] : ends[-1]], exact_histograms[k], total, position))
         return cuts
 
     @property

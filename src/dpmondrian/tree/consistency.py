@@ -1,7 +1,7 @@
 """Counts that add up: the least-squares fit of all noisy counts along the tree. Post-processing, free.
 
 Hay, Rastogi, Miklau and Suciu (2010), with a variance of its own for every level. A rejected cut has
-left two counts behind; their sum is a second look at the leaf.
+left two counts behind; their sum is another look at the node.
 """
 
 from __future__ import annotations
@@ -29,25 +29,22 @@ def consistent_counts(
 
     Notes
     -----
-    Upwards, each node's own count is averaged with the sum of its children by inverse variance.
+    Upwards, each node's own count is averaged with those of its rejected cuts and with the sum of its children, by
+    inverse variance.
     Downwards, what the children lack to their parent's fit is shared between them by variance. The standard
     error is that of the upward average: the downward step can only improve it.
     """
     upward = [0.0] * len(tree.nodes)
     spread = [0.0] * len(tree.nodes)
     for node in reversed(tree.nodes):
-        own, own_variance = float(node.noisy_count), variance(node.level)
+        looks = [(float(node.noisy_count), variance(node.level))]
+        looks += [(float(total), 2.0 * variance(level)) for level, total in node.rejected]
         if node.children is not None:
             left, right = node.children
-            second, second_variance = upward[left] + upward[right], spread[left] + spread[right]
-        elif node.rejected_counts is not None:
-            second, second_variance = float(sum(node.rejected_counts)), 2.0 * variance(node.level + 1)
-        else:
-            upward[node.number], spread[node.number] = own, own_variance
-            continue
-        weight = second_variance / (own_variance + second_variance)
-        upward[node.number] = weight * own + (1.0 - weight) * second
-        spread[node.number] = own_variance * weight
+            looks.append((upward[left] + upward[right], spread[left] + spread[right]))
+        weight = sum(1.0 / look_variance for _, look_variance in looks)
+        upward[node.number] = sum(count / look_variance for count, look_variance in looks) / weight
+        spread[node.number] = 1.0 / weight
     fitted = list(upward)
     for node in tree.nodes:
         if node.children is not None:

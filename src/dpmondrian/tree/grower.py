@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +12,13 @@ from numpy.typing import NDArray
 from dpmondrian.engines.base import Engine, Splits
 from dpmondrian.grid import Grid
 from dpmondrian.release import Door
-from dpmondrian.scoring.combine import NodeCuts, Score
+from dpmondrian.scoring.combine import NodeCuts
 
-__all__ = ["GrownTree", "Node", "SplitRule", "grow"]
+__all__ = ["GrownTree", "Node", "ScoreCuts", "SplitRule", "grow"]
+
+ScoreCuts: TypeAlias = Callable[
+    [NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]], list[NodeCuts]
+]
 
 _LARGEST_COUNT = 2**40
 """Released counts above this (huge noise) are scored as this, so that scores cannot overflow."""
@@ -26,9 +31,9 @@ _TABLE_CELLS = 2**24
 class Node:
     """A node of the growing tree: only released values and public facts.
 
-    `low` and `high` are the node's box in codes, ``low <= code < high``, shape (n_columns,). A node
-    whose cut was rejected keeps the noisy counts of the two sides: they are paid for and say more
-    about its size.
+    `low` and `high` are the node's box in codes, ``low <= code < high``, shape (n_columns,). `rejected` lists the rejected
+    cuts: the level whose counts were drawn for the two sides, and their noisy sum, which is paid for and says more
+    about the node's size.
     """
 
     number: int
@@ -40,7 +45,7 @@ class Node:
     column: int = -1
     cut: int = -1
     children: tuple[int, int] | None = None
-    rejected_counts: tuple[int, int] | None = None
+    rejected: list[tuple[int, int]] = field(default_factory=list)
 
     @property
     def is_leaf(self) -> bool:
@@ -54,22 +59,27 @@ class SplitRule:
 
     Attributes
     ----------
-    score : Score
+    score_cuts : callable
+        From the exact histograms of nodes, their noisy counts and boxes (low, high) to the cuts that each may take.
     max_depth : int
-        The paper's tau_r.
+        Number of levels (the paper's tau_r).
     size_limit : callable
         From the noisy number of all rows and a level to the least noisy count of each side (tau_e).
     selection_range : callable
         From a node's noisy count and level to the range that its selection pays for.
     within_box : bool
         Whether only cuts inside the node's box are candidates.
+    attempts : int
+        How often a node may try: after a rejected cut it may choose again on the next level, whose budget its rows have
+        not spent.
     """
 
-    score: Score
+    score_cuts: ScoreCuts
     max_depth: int
     size_limit: Callable[[int, int], float]
     selection_range: Callable[[int, int], int]
     within_box: bool = True
+    attempts: int = 1
 
 
 @dataclass(frozen=True)
@@ -83,12 +93,18 @@ class GrownTree:
         """Nodes without children, in order."""
         return [node for node in self.nodes if node.is_leaf]
 
+    @property
+    def leaf_numbers(self) -> list[int]:
+        """Numbers of the nodes without children, in order."""
+        return [leaf.number for leaf in self.leaves]
+
 
 def grow(engine: Engine, door: Door, grid: Grid, rule: SplitRule, noisy_total: int) -> GrownTree:
     """Return the tree of private cuts.
 
     Every level: ask for the histograms of all open nodes, choose one cut per node at the door, count the
-    two sides at the door, and keep the cut if both noisy counts reach the size limit.
+    two sides at the door, and keep the cut if both noisy counts reach the size limit. A node whose cut was
+    rejected stays open for as long as it has attempts left.
     """
     root = Node(0, -1, 0, np.zeros(grid.n_columns, dtype=np.int64), grid.n_codes.copy(), noisy_total)
     nodes, open_nodes = [root], [root]
@@ -104,17 +120,20 @@ def grow(engine: Engine, door: Door, grid: Grid, rule: SplitRule, noisy_total: i
         noisy_sides = door.counts(level + 1, exact_sides.ravel()).reshape(-1, 2).tolist()
         splits = Splits(len(nodes) + 2 * len(open_nodes))
         grown: list[Node] = []
+        waiting: list[Node] = []
         for node, choice, sides in zip(open_nodes, choices, noisy_sides, strict=True):
             if min(sides) < limit or not _inside(node, *choice):
-                node.rejected_counts = (sides[0], sides[1])
+                node.rejected.append((level + 1, sum(sides)))
+                if len(node.rejected) < rule.attempts:
+                    waiting.append(node)
                 continue
-            children = _split(node, *choice, sides, len(nodes), grid)
+            children = _split(node, *choice, level + 1, sides, len(nodes), grid)
             splits.add(node.number, node.column, node.cut, children[0].number, children[1].number)
             nodes += children
             grown += children
         if grown:
             engine.route(splits)
-        open_nodes = grown
+        open_nodes = waiting + grown
     return GrownTree(nodes)
 
 
@@ -129,7 +148,7 @@ def _cuts(engine: Engine, grid: Grid, rule: SplitRule, open_nodes: list[Node]) -
             low, high = np.zeros_like(low), np.tile(grid.n_codes, (len(batch), 1))
         counts = np.minimum([node.noisy_count for node in batch], _LARGEST_COUNT)
         histograms = engine.histograms([node.number for node in batch])
-        cuts += rule.score.of_nodes(histograms, counts, low, high, grid.stride)
+        cuts += rule.score_cuts(histograms, counts, low, high)
     return cuts
 
 
@@ -149,13 +168,13 @@ def _inside(node: Node, column: int, cut: int) -> bool:
     return bool(node.low[column] < cut < node.high[column])
 
 
-def _split(node: Node, column: int, cut: int, sides: list[int], next_number: int, grid: Grid) -> list[Node]:
-    """Turn a leaf into an inner node and return its two children."""
+def _split(node: Node, column: int, cut: int, level: int, sides: list[int], next_number: int, grid: Grid) -> list[Node]:
+    """Turn a leaf into an inner node and return its two children, whose counts were drawn for `level`."""
     node.column, node.cut = column, cut
     node.children = (next_number, next_number + 1)
     below_high, above_low = node.high.copy(), node.low.copy()
     below_high[column], above_low[column] = grid.sides(column, cut)
     return [
-        Node(next_number, node.number, node.level + 1, node.low, below_high, sides[0]),
-        Node(next_number + 1, node.number, node.level + 1, above_low, node.high, sides[1]),
+        Node(next_number, node.number, level, node.low, below_high, sides[0]),
+        Node(next_number + 1, node.number, level, above_low, node.high, sides[1]),
     ]

@@ -1,0 +1,236 @@
+"""Public views of the columns: a log scale per column, and a random rotation of all of them.
+
+The algorithm sees *coordinates* in place of values. They follow from the schema and a public seed, row by row, so they
+cost nothing of the budget, and whatever holds for one row's values holds for its coordinates
+(``docs/privacy/representation.md``). What is released is turned back into the columns' own units.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmondrian._validation import check_rotation
+from dpmondrian.domain import Column, Schema
+from dpmondrian.exceptions import ParameterError
+from dpmondrian.frames import Table
+
+__all__ = ["MOST_ROTATED", "Coordinates"]
+
+MOST_ROTATED = 1024
+"""Most columns that are rotated: the work per row grows with their square."""
+
+_LOG_TERMS = 12
+"""Terms of the series of the logarithm; the next one is below the last bit."""
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """What the algorithm sees in place of the values of a row. Without log columns and rotation: the values.
+
+    Attributes
+    ----------
+    given : Schema
+        The columns as the caller gave them.
+    rotation : int, optional
+        Seed of the public rotation; None for none.
+    """
+
+    given: Schema
+    rotation: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rotation", check_rotation(self.rotation))
+        n_columns = len(self.given.columns)
+        if self.rotation is not None and n_columns > MOST_ROTATED:
+            raise ParameterError(
+                f"The 'rotation' parameter must be None with more than {MOST_ROTATED} columns, because a rotation "
+                f"takes time with their square. Got {self.rotation} and {n_columns} columns. Leave columns out or use None."
+            )
+
+    @property
+    def plain(self) -> bool:
+        """Whether coordinates are the values themselves."""
+        return self.rotation is None and not self.log_columns
+
+    @cached_property
+    def log_columns(self) -> tuple[int, ...]:
+        """Indices of the given columns that are on a log scale."""
+        return tuple(j for j, column in enumerate(self.given.columns) if column.log)
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The columns of the coordinates: log columns with the logarithms of their bounds, or the directions."""
+        if self.rotation is None:
+            return self._scaled
+        # |x_i| <= 1/2 in the cube, so no row reaches beyond this; it holds for every row, so it is public.
+        reach = 0.5 * np.abs(self.matrix).sum(axis=1)
+        return Schema(tuple(Column(f"direction {j}", -float(r), float(r)) for j, r in enumerate(reach, start=1)))
+
+    @cached_property
+    def matrix(self) -> NDArray[np.float64]:
+        """Random orthogonal matrix of the seed, one row per direction: direction j of a row x in the cube is (R x)_j.
+
+        The columns of the cube are the given columns on their scales, brought to [-1/2, 1/2] by their bounds.
+        """
+        n_columns = len(self.given.columns)
+        # A RandomState, because its stream is the same in every version of NumPy: a seed names one matrix.
+        normal = np.random.RandomState(self.rotation).standard_normal((n_columns, n_columns))
+        orthogonal, triangle = np.linalg.qr(normal)
+        return orthogonal * np.sign(np.diag(triangle))  # the signs make all orthogonal matrices equally likely
+
+    @property
+    def rule_ranges(self) -> tuple[float | None, ...]:
+        """Range per column of the tree, from which digits in rules follow; None on a log scale, where they vary."""
+        if self.rotation is not None:
+            return self.schema.ranges
+        return tuple(None if column.log else column.range for column in self.given.columns)
+
+    def view(self, table: Table, on_missing: str) -> Table:
+        """Return the table with coordinates in its blocks; the table itself if they are the values."""
+        if self.plain:
+            return table
+        names = self.schema.names
+        return _View(
+            names=names,
+            named=table.named,
+            whole=(False,) * len(names),
+            n_rows=table.n_rows,
+            _source=table,
+            text_names=table.text_names,
+            of_rows=lambda block: self.of_rows(block, fill_missing=on_missing == "middle"),
+        )
+
+    def of_rows(self, block: NDArray[np.float64], fill_missing: bool = False) -> NDArray[np.float64]:
+        """Return the coordinates of a block of rows.
+
+        A missing or infinite value remains missing. It makes all directions of its row missing, unless `fill_missing`
+        puts the middle of its column in its place first.
+
+        Privacy
+        -------
+        The coordinates of a row depend on that row alone, to the last bit. So there is no matrix product, whose sums a
+        library orders by the shape of the block, and no ``np.log``, whose last bit may depend on where in the block a
+        value lies: only operations that are rounded in one way, value by value, in a fixed order. Argument:
+        ``docs/privacy/representation.md``; tests that try to break it: ``tests/unit/test_coordinates.py``.
+        """
+        if self.plain:
+            return block
+        columns = [
+            _log(_clipped(values, column)) if column.log else values
+            for values, column in zip(block.T, self.given.columns, strict=True)
+        ]
+        if self.rotation is not None:
+            cube = [_in_cube(*pair, fill_missing) for pair in zip(columns, self._scaled.columns, strict=True)]
+            columns = [_weighted_sum(weights, cube) for weights in self.matrix.tolist()]
+        return np.column_stack(columns)
+
+    def values(self, centres: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return released centres in the columns' own units, within the bounds; geometric means on a log scale."""
+        if self.plain:
+            return centres
+        lower, upper = self._scaled.lower, self._scaled.upper
+        if self.rotation is not None:
+            centres = lower + (upper - lower) * (0.5 + centres @ self.matrix)
+        centres, log = np.clip(centres, lower, upper), list(self.log_columns)
+        centres[:, log] = np.exp(centres[:, log])
+        return np.clip(centres, self.given.lower, self.given.upper)
+
+    def errors(self, errors: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the standard errors of released centres in the columns' own units, in which the centres are `values`.
+
+        Noise is independent between directions. That of a logarithm is turned back by the delta method: times the
+        centre.
+        """
+        if self.plain:
+            return errors
+        if self.rotation is not None:
+            errors = np.array(self._scaled.ranges) * np.sqrt(errors**2 @ self.matrix**2)
+        return errors * np.where([column.log for column in self.given.columns], values, 1.0)
+
+    def thresholds(self, column: NDArray[np.int64], threshold: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return released thresholds of cuts in the columns' own units; those of directions stay as they are."""
+        threshold = threshold.copy()
+        if self.rotation is None:
+            log = np.isin(column, self.log_columns)
+            threshold[log] = _largest_with_log(threshold[log])
+        return threshold
+
+    @cached_property
+    def _scaled(self) -> Schema:
+        """The given columns on their scales, without rotation."""
+        if not self.log_columns:
+            return self.given
+        return Schema(
+            tuple(
+                Column(column.name, math.log(column.lower), math.log(column.upper)) if column.log else column
+                for column in self.given.columns
+            )
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _View(Table):
+    """A table whose blocks are made from those of another one, its source."""
+
+    of_rows: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
+    def block(self, start: int) -> NDArray[np.float64]:
+        return self.of_rows(self._source.block(start))
+
+
+def _clipped(values: NDArray[np.float64], column: Column) -> NDArray[np.float64]:
+    """Return values within the bounds; missing and infinite ones become NaN."""
+    clipped: NDArray[np.float64] = np.clip(np.where(np.isfinite(values), values, np.nan), column.lower, column.upper)
+    return clipped
+
+
+def _in_cube(values: NDArray[np.float64], column: Column, fill_missing: bool) -> NDArray[np.float64]:
+    """Return clipped values brought to [-1/2, 1/2] by the bounds; the middle, 0, may stand for missing ones."""
+    cube = np.clip((_clipped(values, column) - (column.lower + column.upper) / 2) / column.range, -0.5, 0.5)
+    return np.where(np.isnan(cube), 0.0, cube) if fill_missing else cube
+
+
+def _weighted_sum(weights: list[float], columns: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Return the sum of weighted columns, added one after the other."""
+    total = weights[0] * columns[0]
+    for weight, values in zip(weights[1:], columns[1:], strict=True):
+        total += weight * values
+    return total
+
+
+def _log(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the logarithms of positive values: ``log(m * 2**e) = e * log(2) + 2 * artanh((m - 1) / (m + 1))``.
+
+    With m in [0.7, 1.4] the argument of artanh is at most 0.18, and its power series is short. All operations are
+    rounded in one way by IEEE 754, so the result is one function of the value on every machine.
+    """
+    mantissa, exponent = np.frexp(values)
+    small = mantissa < 0.7
+    mantissa, exponent = np.where(small, 2.0 * mantissa, mantissa), exponent - small
+    ratio = (mantissa - 1.0) / (mantissa + 1.0)
+    square = ratio * ratio
+    series = np.full_like(values, 1.0 / (2 * _LOG_TERMS - 1))
+    for term in range(_LOG_TERMS - 2, -1, -1):
+        series = series * square + 1.0 / (2 * term + 1)
+    logarithm: NDArray[np.float64] = exponent * math.log(2.0) + 2.0 * (ratio * series)
+    return logarithm
+
+
+def _largest_with_log(limits: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the largest values whose logarithms are within the limits.
+
+    The exponential alone may lie on the other side of a cut by rounding, and then a rule would be wrong about rows with
+    just that value: 1,000 is the middle of (1, 1e6), so this does happen.
+    """
+    values = np.exp(limits)
+    while np.any(beyond := _log(values) > limits):
+        values = np.where(beyond, np.nextafter(values, 0.0), values)
+    while np.any(within := _log(np.nextafter(values, np.inf)) <= limits):
+        values = np.where(within, np.nextafter(values, np.inf), values)
+    return values

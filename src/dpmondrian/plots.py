@@ -1,0 +1,229 @@
+"""Pictures of what was released. They need matplotlib, which is loaded only when something is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmondrian.algorithm import SURELY_APART
+from dpmondrian.exceptions import DPMondrianError, ParameterError
+
+if TYPE_CHECKING:
+    from dpmondrian.tree.structure import Tree
+
+__all__ = ["PlotsMissingError", "plot_hierarchy"]
+
+_UNDONE, _TEXT, _QUIET = "#8A8A8A", "#333333", "#9A9A9A"
+_BARS, _BASE = (-0.36, -0.08), -0.06
+"""Heights between which the bars of sizes stand, and where the leaves' lines end."""
+
+_STEP, _MOST_ABOVE = 0.09, 0.6
+"""Distance of the joins that are stacked above 1, and the most height that they take."""
+
+_FEW = 12
+"""Up to this many leaves, joins are labelled with their strengths and the leaves' bars with sizes."""
+
+
+class PlotsMissingError(DPMondrianError):
+    """Nothing can be drawn, because matplotlib is not installed."""
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Where everything is drawn. Groups are numbered as in `Joins`: first the leaves, then the joins in their order.
+
+    Attributes
+    ----------
+    order : int64 array of shape (n_leaves,)
+        Leaves from left to right.
+    place : float64 array of shape (n_groups,)
+    height : float64 array of shape (n_groups,)
+        Of joins: their strength, but no higher than the join above; those of strength 1 are stacked above 1.
+    cluster : int64 array of shape (n_groups,)
+        The cluster that all leaves of a group belong to, -1 if there are several.
+    """
+
+    order: NDArray[np.int64]
+    place: NDArray[np.float64]
+    height: NDArray[np.float64]
+    cluster: NDArray[np.int64]
+
+
+def plot_hierarchy(tree: Tree, ax: Any = None, *, threshold: float | None = SURELY_APART) -> Any:
+    """Draw how the leaves of a tree go together to clusters, and return the axes. Only released values are drawn.
+
+    Leaves stand side by side, with their sizes as bars. Two groups are joined at the height of the strength with which
+    they are apart, with its standard error. Joins within a cluster have its colour, those between clusters are grey.
+    Joins of strength 1 are stacked above the others, in the order in which ``Tree.cut(k)`` undoes them. A join is
+    undone after the one above it only, so it is drawn no higher than that.
+
+    Parameters
+    ----------
+    tree : Tree
+        Of a fit without `n_clusters`; also that of a `Cut`, whose clusters then have the colours.
+    ax : matplotlib Axes, optional
+        Where to draw; None for a new figure.
+    threshold : float or None
+        Height of the dashed line, by default the strength from which `DPM` always keeps groups apart; None for no line.
+    """
+    if tree.leaf_centres is None:
+        raise ParameterError(
+            "This tree has no hierarchy to draw: it was made with n_clusters or in the paper's variant. Fit without "
+            "n_clusters."
+        )
+    colours = _colours()
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        width = min(4.2 + 0.18 * tree.n_leaves, 12.0)
+        _, ax = plt.subplots(figsize=(width, 4.2), layout="constrained")
+    layout = _layout(tree)
+    _draw_joins(ax, tree, layout, colours)
+    top = max(1.0, float(layout.height.max()))
+    if threshold is not None:
+        _draw_threshold(ax, threshold, tree.n_leaves)
+    _draw_sizes(ax, tree, layout, colours)
+    ax.set(xlim=(-0.7, tree.n_leaves - 0.3), ylim=(_BARS[0], top + 0.06), ylabel="strength")
+    ax.yaxis.set_label_coords(-0.055 if tree.n_leaves > _FEW else -0.085, (0.5 - _BARS[0]) / (top + 0.06 - _BARS[0]))
+    ax.set_yticks(np.linspace(0.0, 1.0, 6))
+    ax.spines[["top", "right", "bottom"]].set_visible(False)
+    ax.spines["left"].set_bounds(0.0, 1.0)
+    _label_clusters(ax, tree, layout, colours)
+    return ax
+
+
+def _colours() -> Any:
+    """Return the ten colours of clusters."""
+    try:
+        import matplotlib
+    except ModuleNotFoundError:
+        raise PlotsMissingError(
+            "Plots need matplotlib, which is not installed. Get it with: pip install 'dpmondrian[demo]'"
+        ) from None
+    return matplotlib.colormaps["tab10"]
+
+
+def _layout(tree: Tree) -> _Layout:
+    """Return the places of leaves and joins: larger groups to the left, so that lines never cross."""
+    n_leaves = tree.n_leaves
+    leaves = np.flatnonzero(tree.column < 0)
+    n_groups = 2 * n_leaves - 1
+    size, cluster = np.empty(n_groups), np.empty(n_groups, dtype=np.int64)
+    size[:n_leaves], cluster[:n_leaves] = tree.size[leaves], tree.cluster[leaves]
+    pairs = [] if tree.joins is None else list(zip(tree.joins.first.tolist(), tree.joins.second.tolist(), strict=True))
+    for group, (first, second) in enumerate(pairs, start=n_leaves):
+        size[group] = size[first] + size[second]
+        cluster[group] = cluster[first] if cluster[first] == cluster[second] else -1
+    order: list[int] = []
+    waiting = [n_groups - 1]
+    while waiting:
+        group = waiting.pop()
+        if group < n_leaves:
+            order.append(group)
+        else:  # the last one is taken next
+            waiting += sorted(pairs[group - n_leaves], key=lambda side: float(size[side]))
+    place = np.empty(n_groups)
+    place[order] = np.arange(n_leaves)
+    for group, (first, second) in enumerate(pairs, start=n_leaves):
+        place[group] = (place[first] + place[second]) / 2
+    return _Layout(np.array(order), place, _heights(tree, pairs), cluster)
+
+
+def _heights(tree: Tree, pairs: list[tuple[int, int]]) -> NDArray[np.float64]:
+    """Return the height at which each group is drawn."""
+    n_leaves = tree.n_leaves
+    height = np.full(2 * n_leaves - 1, _BASE)
+    if tree.joins is None:
+        return height
+    height[n_leaves:] = tree.joins.strength
+    for group in range(len(height) - 1, n_leaves - 1, -1):
+        for side in pairs[group - n_leaves]:
+            height[side] = min(height[side], height[group])
+    full = np.flatnonzero(height >= 1.0)
+    height[full] += np.arange(len(full)) * min(_STEP, _MOST_ABOVE / max(len(full), 1))
+    return height
+
+
+def _draw_joins(ax: Any, tree: Tree, layout: _Layout, colours: Any) -> None:
+    """Draw a bracket per join, with its standard error and, among few, its strength."""
+    if tree.joins is None:
+        ax.plot([0.0, 0.0], [_BASE, 0.0], color=colours(int(layout.cluster[0]) % 10), lw=1.6)
+        ax.text(0.0, 0.5, "one leaf: nothing was cut", ha="center", va="center", color=_QUIET, fontsize=9)
+        return
+    width = 1.6 if tree.n_leaves <= 3 * _FEW else 1.1
+    joins = tree.joins
+    for join in range(len(joins.first)):
+        group, sides = tree.n_leaves + join, [int(joins.first[join]), int(joins.second[join])]
+        height, (left, right) = float(layout.height[group]), sorted(float(layout.place[side]) for side in sides)
+        for side in sides:
+            colour = _colour(layout.cluster[side], colours)
+            x = float(layout.place[side])
+            ax.plot([x, x], [layout.height[side], height], color=colour, lw=width, solid_capstyle="butt", zorder=2)
+        colour = _colour(layout.cluster[group], colours)
+        ax.plot([left, right], [height, height], color=colour, lw=width, solid_capstyle="projecting", zorder=3)
+        error = float(joins.strength_error[join])
+        low, high = max(height - error, min(height, 0.0)), min(height + error, max(height, 1.0))
+        middle = float(layout.place[group])
+        ax.plot([middle, middle], [low, high], color=_TEXT, lw=0.7 * width, alpha=0.7, zorder=4, gid="error")
+        if tree.n_leaves <= _FEW and joins.strength[join] < 1.0:
+            label = f"{joins.strength[join]:.2f} ± {error:.2f}"
+            ax.annotate(
+                label, (right, height), (4, 0), textcoords="offset points", va="center", fontsize=7.5, color=_TEXT
+            )
+
+
+def _colour(cluster: np.int64, colours: Any) -> Any:
+    return _UNDONE if cluster < 0 else colours(int(cluster) % 10)
+
+
+def _draw_threshold(ax: Any, threshold: float, n_leaves: int) -> None:
+    ax.axhline(threshold, color=_TEXT, lw=0.8, ls=(0, (4, 3)), zorder=1)
+    ax.annotate(
+        f"surely apart: {threshold:g}", (1.0, threshold), (0, 2), xycoords=("axes fraction", "data"),
+        textcoords="offset points", ha="right", va="bottom", fontsize=7.5, color=_TEXT,
+    )  # fmt: skip
+
+
+def _draw_sizes(ax: Any, tree: Tree, layout: _Layout, colours: Any) -> None:
+    """Draw a bar per leaf, hanging down, as long as its size."""
+    sizes = np.maximum(tree.size[tree.column < 0], 0.0)[layout.order]
+    lengths = (_BARS[1] - _BARS[0]) * sizes / max(float(sizes.max()), 1.0)
+    look = [colours(int(cluster) % 10) for cluster in layout.cluster[layout.order]]
+    ax.bar(np.arange(len(sizes)), -lengths, 0.8, bottom=_BARS[1], color=look, alpha=0.45, lw=0)
+
+
+def _label_clusters(ax: Any, tree: Tree, layout: _Layout, colours: Any) -> None:
+    """Label clusters with number and size below the middle of their leaves; where room is short, the largest ones."""
+    clusters = layout.cluster[layout.order]
+    sizes = tree.size[tree.column < 0][layout.order]
+    found = {
+        int(cluster): (float(np.flatnonzero(clusters == cluster).mean()), float(sizes[clusters == cluster].sum()))
+        for cluster in np.unique(clusters)
+    }
+    box = ax.get_window_extent()
+    room = 72.0 * box.width / ax.figure.dpi / tree.n_leaves  # points per leaf
+    upright = min(_gaps(place for place, _ in found.values()), default=np.inf) * room >= 42.0
+    labelled: dict[int, float] = {}
+    for cluster, (place, _) in sorted(found.items(), key=lambda item: -item[1][1]):
+        if all(abs(place - other) * room >= (42.0 if upright else 10.0) for other in labelled.values()):
+            labelled[cluster] = place
+    texts = [f"{c}\n{found[c][1]:,.0f}" if upright else f"{c}: {found[c][1]:,.0f}" for c in labelled]
+    ax.set_xticks(list(labelled.values()), texts, rotation=0 if upright else 90, fontsize=8)
+    for text, cluster in zip(ax.get_xticklabels(), labelled, strict=True):
+        text.set_color(_darker(colours(cluster % 10)))
+    ax.tick_params(axis="x", length=0)
+    left_out = "" if len(labelled) == len(found) else f" (the largest {len(labelled)} of {len(found)} labelled)"
+    ax.set_xlabel(f"cluster and number of {tree.counted}{left_out}")
+
+
+def _gaps(places: Iterable[float]) -> NDArray[np.float64]:
+    return np.diff(np.sort(np.array(list(places))))
+
+
+def _darker(colour: Any) -> tuple[float, float, float]:
+    red, green, blue = (0.7 * float(part) for part in colour[:3])
+    return red, green, blue

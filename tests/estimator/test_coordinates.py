@@ -1,0 +1,338 @@
+"""DPM on a log scale and along rotated directions: what is found, in which units, and that it can be saved."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from dpmondrian import DPM, BoundsError, Column, DataError, ParameterError, Release, ReleaseFileError, Schema
+from dpmondrian.baselines import FastLloyd
+
+INCOMES = np.array([500.0, 5000.0, 50_000.0])
+INCOME_BOUNDS = {"income": (100, 1e6, "log"), "age": (0, 120)}
+ALIGNED = 10
+"""A seed whose first direction is nearly a diagonal: found by its public matrix, not by rows."""
+SETTINGS = {
+    "log": {"bounds": INCOME_BOUNDS},
+    "rotation": {"bounds": {"income": (100, 1e5), "age": (0, 120, "int")}, "rotation": 3},
+    "both": {"bounds": INCOME_BOUNDS, "rotation": 4},
+    "both, pure, k": {"bounds": INCOME_BOUNDS, "rotation": 4, "delta": 0, "n_clusters": 3},
+    "log, paper": {"bounds": INCOME_BOUNDS, "variant": "paper"},
+    "both, middle": {"bounds": INCOME_BOUNDS, "rotation": 4, "on_missing": "middle"},
+}
+every_setting = pytest.mark.parametrize("params", SETTINGS.values(), ids=SETTINGS)
+
+
+@pytest.fixture(scope="module")
+def earners() -> pd.DataFrame:
+    """Return 6,000 people in three groups whose incomes differ by ratios."""
+    rng = np.random.default_rng(3)
+    income = np.concatenate(
+        [rng.lognormal(np.log(middle), 0.2, n) for middle, n in zip(INCOMES, (3000, 2000, 1000), strict=True)]
+    )
+    return pd.DataFrame({"income": income, "age": rng.normal(45, 4, 6000)}).sample(frac=1, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def ellipses() -> tuple[np.ndarray, np.ndarray]:
+    """Return rows of two thin parallel ellipses at 45 degrees, and which of the two each row is of."""
+    rng = np.random.default_rng(5)
+    group = (np.arange(6000) < 3500).astype(int)
+    along, across = rng.normal(0, 20, 6000), rng.normal(np.where(group == 1, 12, -12), 1.5)
+    return np.column_stack([10 + (along + across) / np.sqrt(2), (along - across) / np.sqrt(2)]), group
+
+
+def fit(rows, **params) -> DPM:
+    return DPM(**({"epsilon": 2.0, "random_state": 0} | params)).fit(rows)
+
+
+def leaf_of(tree, rows: np.ndarray) -> np.ndarray:
+    """Return the leaf of every row by the released thresholds."""
+    node = np.zeros(len(rows), dtype=np.int64)
+    for _ in range(len(tree.column)):
+        inner = np.flatnonzero(tree.column[node] >= 0)
+        parent = node[inner]
+        below = rows[inner, tree.column[parent]] <= tree.threshold[parent]
+        node[inner] = np.where(below, tree.left[parent], tree.right[parent])
+    return node
+
+
+# Log scale
+
+
+def test_groups_that_differ_by_ratios_are_found_on_a_log_scale(earners):
+    model = fit(earners, bounds=INCOME_BOUNDS, n_clusters=3)
+    order = np.argsort(model.cluster_centers_[:, 0])
+    np.testing.assert_allclose(model.cluster_centers_[order, 0], INCOMES, rtol=0.03)
+    np.testing.assert_allclose(model.cluster_centers_[:, 1], 45, atol=1.5)
+    nearest = np.abs(np.log(earners["income"].to_numpy()[:, None] / INCOMES)).argmin(axis=1)
+    assert adjusted_rand_score(nearest, model.labels_) > 0.99
+    # Of the range of incomes as they are, the two lower groups are half a percent.
+    plain = fit(earners, bounds={"income": (100, 1e6), "age": (0, 120)}, n_clusters=3)
+    assert adjusted_rand_score(nearest, plain.labels_) < 0.9
+
+
+def test_their_number_is_found_too(earners):
+    assert fit(earners, bounds=INCOME_BOUNDS).n_clusters_ == 3
+
+
+def test_a_centre_is_the_geometric_mean_and_its_error_is_in_own_units(earners):
+    model = fit(earners, bounds=INCOME_BOUNDS, n_clusters=3, epsilon=1e5)
+    for cluster, centre in enumerate(model.cluster_centers_):
+        rows = earners[model.labels_ == cluster]
+        assert centre[0] == pytest.approx(np.exp(np.log(rows["income"]).mean()), rel=0.01)
+    noisy = fit(earners, bounds=INCOME_BOUNDS, n_clusters=3).release_
+    ratios = noisy.centre_errors[:, 0] / noisy.centres[:, 0]
+    # Noise is even in the logarithms, so relative errors on both columns differ by their ranges only.
+    np.testing.assert_allclose(ratios / np.log(1e4), noisy.centre_errors[:, 1] / 120, rtol=1e-9)
+
+
+@pytest.mark.parametrize("rotation", [None, 4])
+def test_other_cuts_of_the_tree_have_centres_in_own_units(tmp_path, earners, rotation):
+    model = fit(earners, bounds=INCOME_BOUNDS, rotation=rotation)
+    model.save(tmp_path / "release.json")
+    for tree in (model.tree_, DPM.load(tmp_path / "release.json").tree_):
+        [[income, age]] = tree.cut(1).centres
+        assert income == pytest.approx(np.exp(np.log(earners["income"]).mean()), rel=0.05)
+        assert age == pytest.approx(earners["age"].mean(), abs=1.0)
+
+
+def test_rules_are_in_own_units_and_hold_for_the_rows(earners):
+    model = fit(earners, bounds=INCOME_BOUNDS, epsilon=1e6)
+    tree = model.tree_
+    assert "income" in str(tree)
+    cuts = tree.threshold[tree.column == 0]
+    assert len(cuts) >= 2
+    assert np.all((cuts > 100) & (cuts < 1e6))
+    leaves = leaf_of(tree, earners.to_numpy())
+    for leaf in np.flatnonzero(tree.column < 0):
+        assert (leaves == leaf).sum() == pytest.approx(tree.size[leaf], abs=0.5)
+
+
+@pytest.mark.parametrize("variant", ["default", "paper"])
+def test_a_value_on_a_cut_lies_on_the_side_that_the_rule_says(variant):
+    """The middle of (1, 1e6) on a log scale is 1,000: rounding decides, and must decide alike."""
+    rows = np.repeat([1.0, 1000.0, 1e6], 500)[:, None]
+    model = fit(rows, bounds=(1, 1e6, "log"), epsilon=1e5, variant=variant)
+    leaves = leaf_of(model.tree_, rows)
+    for leaf in np.flatnonzero(model.tree_.column < 0):
+        assert (leaves == leaf).sum() == pytest.approx(model.tree_.size[leaf], abs=0.5)
+
+
+def test_rules_show_small_values_of_a_log_column():
+    rows = np.repeat([1e-5, 1.0], 2000)[:, None]
+    model = fit(rows, bounds=(1e-6, 1e3, "log"), max_depth=1)
+    [rule, _] = model.tree_.rules()
+    shown = float(rule.split(":")[0].split()[-1])
+    assert shown == pytest.approx(model.tree_.threshold[0], rel=1e-3)
+    assert 1e-5 <= model.tree_.threshold[0] < 1.0
+
+
+def test_distances_are_those_of_logarithms(earners):
+    model = fit(earners, bounds=INCOME_BOUNDS, n_clusters=3)
+    ranges = np.array([np.log(1e4), 120.0])
+    rows, centres = earners.to_numpy().copy(), model.cluster_centers_.copy()
+    rows[:, 0], centres[:, 0] = np.log(rows[:, 0]), np.log(centres[:, 0])
+    expected = np.linalg.norm((rows[:, None] - centres) / ranges, axis=2) * ranges.mean()
+    np.testing.assert_allclose(model.transform(earners), expected, rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(model.labels_, expected.argmin(axis=1))
+    np.testing.assert_array_equal(model.predict(earners), model.labels_)
+
+
+def test_whole_numbers_may_have_a_log_scale(earners):
+    whole = earners.round().astype(np.int64)
+    model = fit(whole, bounds=INCOME_BOUNDS, n_clusters=3)
+    assert model.release_.schema.columns == (Column("income", 100, 1e6, log=True), Column("age", 0, 120, whole=True))
+
+
+# Rotation
+
+
+def test_a_rotation_separates_what_no_column_does(ellipses):
+    rows, group = ellipses
+    assert adjusted_rand_score(group, fit(rows, bounds=(-100, 100), max_depth=1).labels_) < 0.5
+    model = fit(rows, bounds=(-100, 100), max_depth=1, rotation=ALIGNED)
+    assert adjusted_rand_score(group, model.labels_) > 0.99
+    expected = [rows[group == 1].mean(axis=0), rows[group == 0].mean(axis=0)]  # the larger one first
+    np.testing.assert_allclose(model.cluster_centers_, expected, atol=2.0)
+    assert np.all(model.release_.centre_errors > 0)
+
+
+def test_rules_of_a_rotated_tree_are_in_directions(ellipses):
+    model = fit(ellipses[0], bounds=(-100, 100), max_depth=1, rotation=ALIGNED)
+    assert model.tree_.names == ("direction 1", "direction 2")
+    assert "direction" in str(model.tree_)
+    assert model.release_.schema.names == ("x0", "x1")
+    assert model.release_.parameters["rotation"] == ALIGNED
+
+
+def test_the_scale_of_the_columns_does_not_matter_to_a_rotation(ellipses):
+    rows, _ = ellipses
+    model = fit(rows, bounds=(-128, 128), rotation=ALIGNED)
+    scaled = fit(rows * [1.0, 1024.0], bounds=[(-128, 128), (-(2**17), 2**17)], rotation=ALIGNED)
+    np.testing.assert_array_equal(scaled.labels_, model.labels_)
+    np.testing.assert_allclose(scaled.cluster_centers_, model.cluster_centers_ * [1.0, 1024.0])
+
+
+def test_prediction_knows_no_rotation(ellipses):
+    rows, _ = ellipses
+    model = fit(rows, bounds=(-100, 100), rotation=ALIGNED)
+    distances = np.linalg.norm(np.clip(rows, -100, 100)[:, None] - model.cluster_centers_, axis=2)
+    np.testing.assert_allclose(model.transform(rows), distances)
+    np.testing.assert_array_equal(model.labels_, distances.argmin(axis=1))
+    assert np.all(np.abs(model.cluster_centers_) <= 100)
+
+
+def test_a_rotation_costs_nothing(ellipses):
+    rows, _ = ellipses
+    plain, rotated = (fit(rows, bounds=(-100, 100), rotation=rotation).privacy_ for rotation in (None, 0))
+    assert (rotated.epsilon, rotated.delta, rotated.rho) == (plain.epsilon, plain.delta, plain.rho)
+    assert rotated.bounds == plain.bounds
+
+
+# Missing values
+
+
+three_settings = pytest.mark.parametrize("params", [SETTINGS[name] for name in ("log", "rotation", "both")], ids=str)
+missing_values = pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+
+
+@missing_values
+def test_missing_values_become_the_middle_before_rotating(earners, value):
+    missing, filled = earners.copy(), earners.copy()
+    missing.iloc[::9, 0], filled.iloc[::9, 0] = value, (100 + 1e5) / 2
+    missing.iloc[::11, 1], filled.iloc[::11, 1] = value, 60.0
+    params = SETTINGS["rotation"] | {"on_missing": "middle"}
+    model = fit(missing, **params)
+    expected = fit(filled, **params)
+    assert model.release_.to_json() == expected.release_.to_json()
+    np.testing.assert_array_equal(model.labels_, expected.labels_)
+    np.testing.assert_array_equal(model.predict(missing), model.labels_)
+
+
+@missing_values
+@pytest.mark.parametrize("rotation", [None, 0])
+def test_the_middle_of_a_log_scale_is_that_of_the_logarithms(value, rotation):
+    rows = np.where(np.arange(2000) % 2 == 0, 5e5, value)[:, None]
+    params = {"bounds": (100, 1e6, "log"), "on_missing": "middle", "n_clusters": 2}
+    model = fit(rows, **params, rotation=rotation, epsilon=100.0)
+    np.testing.assert_allclose(np.sort(model.cluster_centers_[:, 0]), [1e4, 5e5], rtol=0.01)
+
+
+@three_settings
+def test_rows_with_missing_values_are_left_out(earners, params):
+    rows = earners.copy()
+    rows.iloc[::9, 0], rows.iloc[3::10, 1] = np.nan, np.inf
+    lost = ~np.isfinite(rows.to_numpy()).all(axis=1)
+    model = fit(rows, **params, on_missing="drop")
+    without = fit(rows[~lost], **params, on_missing="drop")
+    assert model.release_.to_json() == without.release_.to_json()
+    np.testing.assert_array_equal(model.labels_ == -1, lost)
+    np.testing.assert_array_equal(model.predict(rows), model.labels_)
+
+
+@three_settings
+@pytest.mark.parametrize("use", ["fit", "predict", "transform"])
+def test_missing_values_are_an_error_otherwise(earners, params, use):
+    rows = earners.copy()
+    rows.iloc[-1, 0] = np.inf
+    model = fit(earners, **params)
+    with pytest.raises(DataError, match="on_missing='error'"):
+        getattr(model, use)(rows)
+
+
+# Saved releases
+
+
+@every_setting
+@pytest.mark.parametrize("named", [True, False])
+def test_a_saved_model_predicts_the_same(tmp_path, earners, params, named):
+    X = earners if named else earners.to_numpy()
+    if not named:
+        params = params | {"bounds": list(params["bounds"].values())}
+    model = fit(X, **params)
+    model.save(tmp_path / "release.json")
+    loaded = DPM.load(tmp_path / "release.json")
+    assert loaded.release_.to_json() == model.release_.to_json()
+    assert str(loaded.tree_) == str(model.tree_)
+    assert loaded.tree_.names == model.tree_.names
+    assert loaded.release_.schema == model.release_.schema
+    assert loaded.rotation == model.rotation
+    np.testing.assert_array_equal(loaded.predict(X), model.labels_)
+    np.testing.assert_array_equal(loaded.transform(X), model.transform(X))
+    again = loaded.set_params(random_state=0).fit(X)
+    assert again.release_.to_json() == model.release_.to_json()
+
+
+def test_releases_without_coordinates_do_not_speak_of_them(earners):
+    text = fit(earners, bounds={"income": (100, 1e6), "age": (0, 120)}).release_.to_json()
+    assert '"log"' not in text
+    assert "rotation" not in text
+
+
+@pytest.fixture(scope="module")
+def valid(earners) -> dict:
+    return json.loads(fit(earners, **SETTINGS["both"]).release_.to_json())
+
+
+@pytest.mark.parametrize(
+    ("path", "new"),
+    [
+        (("columns", 0, "log"), False),
+        (("columns", 0, "log"), 1),
+        (("columns", 0, "log"), "log"),
+        (("columns", 0, "log"), None),
+        (("columns", 1, "log"), True),
+        (("columns", 0, "whole"), True),
+        (("columns", 0, "lower"), 0.0),
+        (("columns", 0, "lower"), -1.0),
+        (("privacy", "bounds", 0, "log"), False),
+        (("clusters", 0, "centre"), [-5.0, 40.0]),
+        (("clusters", 0, "centre"), [0.0, 40.0]),
+        (("tree", "leaf_centres", 0), [-5.0, 40.0]),
+        (("parameters", "rotation"), -1),
+        (("parameters", "rotation"), 2**32),
+        (("parameters", "rotation"), 4.0),
+        (("parameters", "rotation"), True),
+        (("parameters", "rotation"), "4"),
+        (("parameters", "rotation"), [4]),
+        (("parameters",), None),
+        (("parameters",), [4]),
+    ],
+    ids=str,
+)
+def test_damaged_files_are_refused(valid, path, new):
+    values = copy.deepcopy(valid)
+    place = values
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = new
+    with pytest.raises(ReleaseFileError):
+        Release.from_json(json.dumps(values))
+
+
+# Bad input
+
+
+@pytest.mark.parametrize("rotation", [-1, 2**32, 0.5, True, "diagonal"], ids=repr)
+def test_a_rotation_that_is_no_seed_is_refused_before_the_table_is_read(rotation):
+    with pytest.raises(ParameterError, match=r"'rotation'.*whole number from 0.*None for no rotation") as caught:
+        DPM(bounds=(0, 1), rotation=rotation).fit(None)
+    assert repr(rotation) in str(caught.value)
+
+
+@pytest.mark.parametrize("bounds", [(0, 1e6, "log"), (1, 1e6, "int", "log")], ids=str)
+def test_bad_log_scales_are_refused(earners, bounds):
+    with pytest.raises(BoundsError, match=r"'income'.*log.*Got"):
+        DPM(bounds={"income": bounds, "age": (0, 120)}).fit(earners)
+
+
+def test_peers_refuse_a_log_scale_instead_of_ignoring_it(earners):
+    schema = Schema((Column("income", 100, 1e6, log=True), Column("age", 0, 120)))
+    with pytest.raises(BoundsError, match=r"'bounds'.*FastLloyd.*log"):
+        FastLloyd(3, bounds=schema).fit(earners)
