@@ -63,7 +63,7 @@ SURELY_APART = 0.8
 """Joins of leaves of at least this strength are always undone; how many more, the silhouette decides. Pieces of flat or
 Gaussian data reach 0.7 at most, separate clusters nearly 1."""
 
-MOST_LEVELS = 12
+MOST_LEVELS = 8
 """Most levels of the hierarchy among which the silhouette may choose."""
 
 WIDENING = 4.0

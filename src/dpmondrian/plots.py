@@ -25,7 +25,10 @@ _STEP, _MOST_ABOVE = 0.09, 0.6
 """Distance of the joins that are stacked above 1, and the most height that they take."""
 
 _FEW = 12
-"""Up to this many leaves, joins are labelled with their strengths and the leaves' bars with sizes."""
+"""Up to this many leaves, joins are labelled with their strengths, and leaves that share a cluster with their sizes."""
+
+_ROOM, _ROOM_TURNED = 42.0, 10.0
+"""Points that a label below the leaves takes, level or turned."""
 
 
 class PlotsMissingError(DPMondrianError):
@@ -79,19 +82,11 @@ def plot_hierarchy(tree: Tree, ax: Any = None, *, threshold: float | None = SURE
     if ax is None:
         import matplotlib.pyplot as plt
 
-        width = min(4.2 + 0.18 * tree.n_leaves, 12.0)
-        _, ax = plt.subplots(figsize=(width, 4.2), layout="constrained")
+        _, ax = plt.subplots(figsize=(min(4.2 + 0.3 * tree.n_leaves, 12.0), 4.2), layout="constrained")
     layout = _layout(tree)
     _draw_joins(ax, tree, layout, colours)
-    top = max(1.0, float(layout.height.max()))
-    if threshold is not None:
-        _draw_threshold(ax, threshold, tree.n_leaves)
     _draw_sizes(ax, tree, layout, colours)
-    ax.set(xlim=(-0.7, tree.n_leaves - 0.3), ylim=(_BARS[0], top + 0.06), ylabel="strength")
-    ax.yaxis.set_label_coords(-0.055 if tree.n_leaves > _FEW else -0.085, (0.5 - _BARS[0]) / (top + 0.06 - _BARS[0]))
-    ax.set_yticks(np.linspace(0.0, 1.0, 6))
-    ax.spines[["top", "right", "bottom"]].set_visible(False)
-    ax.spines["left"].set_bounds(0.0, 1.0)
+    _draw_axes(ax, layout, threshold)
     _label_clusters(ax, tree, layout, colours)
     return ax
 
@@ -170,7 +165,7 @@ def _draw_joins(ax: Any, tree: Tree, layout: _Layout, colours: Any) -> None:
         middle = float(layout.place[group])
         ax.plot([middle, middle], [low, high], color=_TEXT, lw=0.7 * width, alpha=0.7, zorder=4, gid="error")
         if tree.n_leaves <= _FEW and joins.strength[join] < 1.0:
-            label = f"{joins.strength[join]:.2f} ± {error:.2f}"
+            label = f"{joins.strength[join]:.2f}" + (f" ± {error:.2f}" if error >= 0.005 else "")
             ax.annotate(
                 label, (right, height), (4, 0), textcoords="offset points", va="center", fontsize=7.5, color=_TEXT
             )
@@ -180,20 +175,38 @@ def _colour(cluster: np.int64, colours: Any) -> Any:
     return _UNDONE if cluster < 0 else colours(int(cluster) % 10)
 
 
-def _draw_threshold(ax: Any, threshold: float, n_leaves: int) -> None:
-    ax.axhline(threshold, color=_TEXT, lw=0.8, ls=(0, (4, 3)), zorder=1)
-    ax.annotate(
-        f"surely apart: {threshold:g}", (1.0, threshold), (0, 2), xycoords=("axes fraction", "data"),
-        textcoords="offset points", ha="right", va="bottom", fontsize=7.5, color=_TEXT,
-    )  # fmt: skip
+def _draw_axes(ax: Any, layout: _Layout, threshold: float | None) -> None:
+    """Draw the scale of strengths, the part above it where joins of strength 1 are stacked, and the threshold."""
+    from matplotlib.transforms import offset_copy
+
+    low, high, n_leaves = _BARS[0], max(1.0, float(layout.height.max())) + 0.06, len(layout.order)
+    pad = 0.7 if n_leaves > 1 else 1.2
+    ax.set(xlim=(-pad, n_leaves - 1 + pad), ylim=(low, high), ylabel="strength", yticks=np.linspace(0.0, 1.0, 6))
+    beside = offset_copy(ax.transAxes, ax.figure, x=-34, units="points")
+    ax.yaxis.set_label_coords(0.0, (0.5 - low) / (high - low), transform=beside)
+    ax.spines[["top", "right", "bottom"]].set_visible(False)
+    ax.spines["left"].set_bounds(0.0, 1.0)
+    at_edge = {"textcoords": "offset points", "va": "center", "fontsize": 7.5}
+    if threshold is not None:
+        ax.axhline(threshold, color=_TEXT, lw=0.8, ls=(0, (4, 3)), zorder=1)
+        edge = (1.0, threshold), (4, 0), ("axes fraction", "data")
+        ax.annotate(f"{threshold:g}: surely\napart", *edge, color=_TEXT, **at_edge)
+    if high > 1.06:
+        ax.axhspan(1.0, high, color="#F3F3F3", lw=0, zorder=0)
+    if high > 1.06 + 2 * _STEP:
+        edge = (0.0, (1.0 + high) / 2), (-4, 0), ("axes fraction", "data")
+        ax.annotate("nothing\nbetween", *edge, ha="right", color=_QUIET, **at_edge)
 
 
 def _draw_sizes(ax: Any, tree: Tree, layout: _Layout, colours: Any) -> None:
     """Draw a bar per leaf, hanging down, as long as its size."""
-    sizes = np.maximum(tree.size[tree.column < 0], 0.0)[layout.order]
+    sizes, clusters = np.maximum(tree.size[tree.column < 0], 0.0)[layout.order], layout.cluster[layout.order]
     lengths = (_BARS[1] - _BARS[0]) * sizes / max(float(sizes.max()), 1.0)
-    look = [colours(int(cluster) % 10) for cluster in layout.cluster[layout.order]]
+    look = [colours(int(cluster) % 10) for cluster in clusters]
     ax.bar(np.arange(len(sizes)), -lengths, 0.8, bottom=_BARS[1], color=look, alpha=0.45, lw=0)
+    for x, (size, cluster) in enumerate(zip(sizes, clusters, strict=True)):
+        if len(sizes) <= _FEW and np.sum(clusters == cluster) > 1:
+            ax.text(x, _BARS[1] - 0.02, f"{size:,.0f}", ha="center", va="top", fontsize=7, color=_TEXT)
 
 
 def _label_clusters(ax: Any, tree: Tree, layout: _Layout, colours: Any) -> None:
@@ -206,17 +219,17 @@ def _label_clusters(ax: Any, tree: Tree, layout: _Layout, colours: Any) -> None:
     }
     box = ax.get_window_extent()
     room = 72.0 * box.width / ax.figure.dpi / tree.n_leaves  # points per leaf
-    upright = min(_gaps(place for place, _ in found.values()), default=np.inf) * room >= 42.0
+    upright = min(_gaps(place for place, _ in found.values()), default=np.inf) * room >= _ROOM
     labelled: dict[int, float] = {}
     for cluster, (place, _) in sorted(found.items(), key=lambda item: -item[1][1]):
-        if all(abs(place - other) * room >= (42.0 if upright else 10.0) for other in labelled.values()):
+        if all(abs(place - other) * room >= (_ROOM if upright else _ROOM_TURNED) for other in labelled.values()):
             labelled[cluster] = place
     texts = [f"{c}\n{found[c][1]:,.0f}" if upright else f"{c}: {found[c][1]:,.0f}" for c in labelled]
     ax.set_xticks(list(labelled.values()), texts, rotation=0 if upright else 90, fontsize=8)
     for text, cluster in zip(ax.get_xticklabels(), labelled, strict=True):
         text.set_color(_darker(colours(cluster % 10)))
     ax.tick_params(axis="x", length=0)
-    left_out = "" if len(labelled) == len(found) else f" (the largest {len(labelled)} of {len(found)} labelled)"
+    left_out = "" if len(labelled) == len(found) else f" ({len(labelled)} of {len(found)} labelled)"
     ax.set_xlabel(f"cluster and number of {tree.counted}{left_out}")
 
 

@@ -214,6 +214,8 @@ def valley_scores(
     begin = np.zeros(n_nodes + 1, dtype=np.int64)
     totals = np.empty(n_nodes, dtype=np.int64)
     below = np.zeros(histograms.shape[2] + 1, dtype=np.int64)
+    left_peak = np.zeros(histograms.shape[2] + 2, dtype=np.int64)
+    right_peak = np.zeros(histograms.shape[2] + 2, dtype=np.int64)
     position = 0
     for k in range(n_nodes):
         totals[k] = histograms[k, 0].sum()
@@ -225,7 +227,7 @@ def valley_scores(
                     below[c + 1] = below[c] + histograms[k, j, c]
                 last_column = j
             n_windows = -(-n_codes[j] // half) - 1
-            left_peak, right_peak = np.zeros(n_windows + 1, np.int64), np.zeros(n_windows + 2, np.int64)
+            right_peak[n_windows] = 0
             for s in range(n_windows):
                 rows = below[min((s + 2) * half, n_codes[j])] - below[s * half]
                 left_peak[s + 1] = max(left_peak[s], rows)
@@ -419,10 +421,7 @@ def regroup(places, centres, node):
     best, best_distance = np.empty(_TILE, dtype=np.int64), np.empty(_TILE)
     for start in range(0, n_rows, _TILE):
         size = min(_TILE, n_rows - start)
-        for j in range(n_columns):
-            column = places[j, start : start + size]
-            for i in range(size):
-                tile[j, i] = column[i]
+        _fill_tile(places, start, size, tile)
         best[:size], best_distance[:size] = 0, np.inf
         _nearest_in_tile(tile, size, points, weights, best, best_distance)
         for i in range(size):
@@ -430,20 +429,34 @@ def regroup(places, centres, node):
 
 
 @njit(nogil=True, cache=True)
-def _two_nearest(places, start, size, points, first, first_distance, second, second_distance):
-    """Fill in the nearest and the second-nearest point of each row of a tile with their squared distances, which are exact.
+def _fill_tile(places, start, size, tile):
+    """Copy rows into a tile of floating-point numbers, once for all centres."""
+    for j in range(places.shape[0]):
+        column = places[j, start : start + size]
+        for i in range(size):
+            tile[j, i] = column[i]
+
+
+@njit(nogil=True, cache=True)
+def _squared_distances(tile, size, point, distance):
+    """Write the squared distances of the rows of a tile from a point: whole numbers below 2**53, so exact."""
+    distance[:size] = 0.0
+    for j in range(tile.shape[0]):
+        centre, column = point[j], tile[j]
+        for i in range(size):
+            d = column[i] - centre
+            distance[i] += d * d
+
+
+@njit(nogil=True, cache=True)
+def _two_nearest(tile, size, points, distance, first, first_distance, second, second_distance):
+    """Fill in the nearest and the second-nearest point of each row of a tile with their squared distances.
 
     The lowest number wins a tie.
     """
-    distance = np.empty(size)
     first_distance[:size], second_distance[:size] = np.inf, np.inf
     for c in range(points.shape[0]):
-        distance[:] = 0.0
-        for j in range(places.shape[0]):
-            centre, column = points[c, j], places[j, start : start + size]
-            for i in range(size):
-                d = np.float64(column[i]) - centre
-                distance[i] += d * d
+        _squared_distances(tile, size, points[c], distance)
         for i in range(size):
             if distance[i] < first_distance[i]:
                 second[i], second_distance[i] = first[i], first_distance[i]
@@ -458,11 +471,13 @@ def bridge_counts(places, centres, pair_of, n_pairs, n_bins):
     counts = np.zeros((n_pairs, n_bins), dtype=np.int64)
     others = np.zeros(centres.shape[0], dtype=np.int64)
     points = centres.astype(np.float64)
+    tile, distance = np.empty((places.shape[0], _TILE)), np.empty(_TILE)
     first, second = np.zeros(_TILE, dtype=np.int64), np.zeros(_TILE, dtype=np.int64)
     first_distance, second_distance = np.empty(_TILE), np.empty(_TILE)
     for start in range(0, places.shape[1], _TILE):
         size = min(_TILE, places.shape[1] - start)
-        _two_nearest(places, start, size, points, first, first_distance, second, second_distance)
+        _fill_tile(places, start, size, tile)
+        _two_nearest(tile, size, points, distance, first, first_distance, second, second_distance)
         for i in range(size):
             a, b = first[i], second[i]
             pair = pair_of[a, b]
@@ -483,13 +498,14 @@ def silhouettes(places, centres, taken, steps):
     """Return for each choice of centres the sum of the rows' simplified silhouettes; see `reference.silhouettes`."""
     n_choices, n_centres = taken.shape
     sums = np.zeros(n_choices, dtype=np.int64)
-    distance = np.empty((n_centres, _TILE))
+    points = centres.astype(np.float64)
+    tile, distance = np.empty((places.shape[0], _TILE)), np.empty((n_centres, _TILE))
     near, far = np.empty(_TILE), np.empty(_TILE)
     for start in range(0, places.shape[1], _TILE):
-        stop = min(start + _TILE, places.shape[1])
-        size = stop - start
+        size = min(_TILE, places.shape[1] - start)
+        _fill_tile(places, start, size, tile)
         for c in range(n_centres):
-            _tile_distances(places, centres[c], 2, start, stop, distance[c])
+            _squared_distances(tile, size, points[c], distance[c])
         for k in range(n_choices):
             near[:size], far[:size] = np.inf, np.inf
             for c in range(n_centres):

@@ -10,6 +10,8 @@ also knows when to stop. Emptiness (`scoring.emptiness`) does not: it always fin
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,13 +74,10 @@ class ValleyScore:
         low, high : int64 arrays of shape (n_nodes, n_columns)
         n_codes : int64 array of shape (n_columns,)
         """
-        layout = [(column, width) for column, codes in enumerate(n_codes.tolist()) for width in window_widths(codes)]
-        columns, widths = (np.array(item, dtype=np.int64) for item in zip(*layout, strict=True))
-        weights = [self._centreness_weight(width, int(n_codes[column])) for column, width in layout]
-        outer, inner, starts, cap = np.array([self._slopes(weight) for weight in weights]).T
+        columns, widths, outer, inner, starts, caps = self._windows(tuple(n_codes.tolist()))
         scores, column_of, cut_of, begin, totals = valley_scores(
-            exact_histograms, low, high, n_codes, columns, widths, noisy_counts, STEPS, _valley_steps(),
-            outer.astype(np.int64), inner.astype(np.int64), starts, cap.astype(np.int64),
+            exact_histograms, low, high, n_codes, columns, widths, noisy_counts, STEPS, _valley_steps(), outer, inner, starts,
+            caps,
         )  # fmt: skip
         cuts = []
         for k, total in enumerate(totals.tolist()):
@@ -87,8 +86,18 @@ class ValleyScore:
             cuts.append(NodeCuts(scores[part], exact_histograms[k], total, place))
         return cuts
 
-    def _centreness_weight(self, width: int, n_codes: int) -> float:
-        return CENTRENESS_WEIGHT * min(1.0, width * _FEWEST_WINDOWS / n_codes) ** 2
+    @lru_cache(maxsize=4)  # noqa: B019 (a score is small, and one serves all levels of a fit)
+    def _windows(self, n_codes: tuple[int, ...]) -> tuple[NDArray[Any], ...]:
+        """Return column, width and the four numbers of weighted centreness of every kind of window, as arrays."""
+        columns, widths, slopes = [], [], []
+        for column, codes in enumerate(n_codes):
+            for width in window_widths(codes):
+                columns.append(column)
+                widths.append(width)
+                slopes.append(self._slopes(CENTRENESS_WEIGHT * min(1.0, width * _FEWEST_WINDOWS / codes) ** 2))
+        outer, inner, starts, caps = zip(*slopes, strict=True)
+        whole = (np.array(item, dtype=np.int64) for item in (columns, widths, outer, inner))
+        return *whole, np.array(starts), np.array(caps, dtype=np.int64)
 
     def _slopes(self, weight: float) -> tuple[int, int, float, int]:
         """Return the slopes, the inner start per row and the cap per row of weighted centreness, in score steps."""
