@@ -15,9 +15,9 @@ from dpmondrian.exceptions import ParameterError
 __all__ = [
     "check_choice",
     "check_delta",
+    "check_directions",
     "check_epsilon",
     "check_integer",
-    "check_rotation",
     "check_score_parameters",
     "check_shares",
     "seed_of",
@@ -27,6 +27,8 @@ SMALLEST_EPSILON, LARGEST_EPSILON = 1e-6, 1e6
 """Below there is only noise, above there is none; both ends are far beyond any use."""
 LARGEST_SCORE_SLOPE = 31.0
 """With counts up to 2**40 this keeps every score within 64 bits (``docs/privacy/splits.md``)."""
+MOST_DIRECTIONS = 64
+"""Every direction costs time and memory like a column, and one more place where noise may find a cut."""
 
 
 def _refuse(name: str, rule: str, value: Any, way_out: str) -> ParameterError:
@@ -74,13 +76,17 @@ def check_integer(name: str, value: Any, least: int, most: int | None, way_out: 
     return int(value)
 
 
-def check_rotation(rotation: Any) -> int | None:
-    """Return the seed of a public rotation, or None for none."""
-    if rotation is None:
-        return None
-    return check_integer(
-        "rotation", rotation, 0, 2**32 - 1, "Give a seed that was chosen without the data, or None for no rotation."
-    )
+def check_directions(directions: Any, variant: str = "default") -> int:
+    """Return the number of public directions along which cuts may be made; the paper's variant has none."""
+    number = check_integer("directions", directions, 0, MOST_DIRECTIONS, "Use 0 to cut along columns only.")
+    if number and variant == "paper":
+        raise _refuse(
+            "directions",
+            "0 with variant='paper', which cuts along columns only",
+            number,
+            "Use variant='default' for other directions.",
+        )
+    return number
 
 
 def check_score_parameters(t: Any, q: Any, alpha: Any) -> tuple[float, float, float]:

@@ -8,7 +8,7 @@ Everything that leaves the rows goes through the door.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -25,7 +25,7 @@ from dpmondrian.accounting.plan import (
     zcdp_plan,
 )
 from dpmondrian.centres.clipped import Groups, MeanFinder, Means, leaf_groups
-from dpmondrian.centres.lloyd import Cells, doubled_means, group_means, lloyd_steps, merged_means
+from dpmondrian.centres.lloyd import Cells, doubled_means, group_means, lloyd_steps, merged_means, without_empty
 from dpmondrian.centres.paper import domain_means
 from dpmondrian.domain import Schema
 from dpmondrian.engines.base import Engine
@@ -63,6 +63,9 @@ SURELY_APART = 0.8
 """Joins of leaves of at least this strength are always undone; how many more, the silhouette decides. Pieces of flat or
 Gaussian data reach 0.7 at most, separate clusters nearly 1."""
 
+MOST_LEAVES = 1024
+"""Leaves that are joined to clusters hold at least one part in this many of the rows: the work grows with their cube."""
+
 MOST_LEVELS = 8
 """Most levels of the hierarchy among which the silhouette may choose."""
 
@@ -90,12 +93,16 @@ class Settings:
     min_cluster_size: int | None
     n_clusters: int | None
     rows_per_person: int
+    directions: int = 0
 
     def beyond_privacy(self) -> dict[str, Any]:
-        """Return the estimator's parameters that the privacy statement does not hold, by their names there."""
+        """Return the estimator's parameters that the privacy statement does not hold, by their names there.
+
+        Directions are named where there are any.
+        """
         values = asdict(self)
         values["budget_shares"] = dict(values.pop("shares"))
-        stated = ("epsilon", "delta", "variant", "rows_per_person")
+        stated = ("epsilon", "delta", "variant", "rows_per_person", *(() if self.directions else ("directions",)))
         return {name: value for name, value in values.items() if name not in stated}
 
     @property
@@ -136,26 +143,30 @@ def make_plan(settings: Settings) -> Plan:
 
 
 def cluster(engine: Engine, door: Door, schema: Schema, settings: Settings) -> Clustering:
-    """Return private clusters of the engine's rows."""
-    grid = Grid.with_windows(schema, settings.windows)
-    door.check_noise_fits(float(grid.last_place.sum() + grid.n_columns))
+    """Return private clusters of the engine's rows. The last columns of the schema are the directions, if there are any."""
+    grid = Grid.with_windows(schema, settings.windows, len(schema.columns) - settings.directions)
+    door.check_noise_fits(float(grid.measured.last_place.sum() + grid.n_measured))
     [noisy_total] = door.counts(0, [engine.encode(grid)]).tolist()
     if settings.paper and settings.max_depth > 0:
         grid = Grid.with_intervals(schema, choose_n_intervals(engine, door, noisy_total, grid.n_columns))
         engine.encode(grid)
     tree = grow(engine, door, grid, _split_rule(door, settings, grid), noisy_total)
     noisy_sizes, size_errors = _sizes(tree, door, settings)
-    leaves = leaf_groups(tree.leaves, grid, noisy_sizes[tree.leaf_numbers])
-    finder = MeanFinder(engine, door, grid, noisy_total=round(float(noisy_sizes[tree.leaf_numbers].sum())))
-    found = _find_clusters(engine, door, grid, finder, leaves, settings)
+    measured = grid.measured  # from here on directions do not matter
+    leaves = leaf_groups(tree.leaves, measured, noisy_sizes[tree.leaf_numbers])
+    finder = MeanFinder(engine, door, measured, noisy_total=round(float(noisy_sizes[tree.leaf_numbers].sum())))
+    found = _find_clusters(engine, door, measured, finder, leaves, settings)
     leaf_sizes, leaf_errors = noisy_sizes[tree.leaf_numbers], size_errors[tree.leaf_numbers]
     if settings.paper:
         cells = _summed_cells(found, leaf_sizes, leaf_errors)
     else:
         widening = WIDENING if settings.finds_k else 1.0
         cells = lloyd_steps(
-            engine, door, grid, finder, found.means, (float(noisy_sizes[0]), float(size_errors[0])), widening
+            engine, door, measured, finder, found.means, (float(noisy_sizes[0]), float(size_errors[0])), widening
         )
+        if settings.finds_k:
+            cells, new_number = without_empty(cells)
+            found = replace(found, cluster_of_leaf=new_number[found.cluster_of_leaf])
     return _clustering(grid, tree, noisy_sizes, size_errors, found, cells, settings)
 
 
@@ -177,7 +188,8 @@ def _split_rule(door: Door, settings: Settings, grid: Grid) -> SplitRule:
 
     def size_limit(noisy_total: int, level: int) -> float:
         if settings.min_cluster_size is not None:
-            return float(settings.min_cluster_size)
+            least = noisy_total / MOST_LEAVES if settings.finds_k else 1.0
+            return max(float(settings.min_cluster_size), least)
         floor = 1.0 if settings.paper else noise_floor * door.count_deviation(level)
         return max(least_share * noisy_total, floor, 1.0)
 
@@ -284,18 +296,19 @@ def _clustering(
     settings: Settings,
 ) -> Clustering:
     """Return the clusters in the data's units, largest first. Post-processing."""
+    measured = grid.measured
     order = np.argsort(-cells.sizes, kind="stable")
     rank = np.argsort(order)
     counted = "people" if settings.rows_per_person == 1 else "rows"
     tree = release_tree(grown, grid, sizes, size_errors, rank[found.cluster_of_leaf], counted)
     if found.leaf_means is not None:
-        tree = with_hierarchy(tree, grid.values(found.leaf_means.places), found.bridges, found.joins)
+        tree = with_hierarchy(tree, measured.values(found.leaf_means.places), found.bridges, found.joins)
     return Clustering(
-        centres=grid.values(cells.means.places[order]),
-        centre_errors=grid.step * cells.means.errors[order],
+        centres=measured.values(cells.means.places[order]),
+        centre_errors=measured.step * cells.means.errors[order],
         sizes=np.maximum(cells.sizes[order], 0.0),
         size_errors=cells.size_errors[order],
         tree=tree,
         # After Lloyd steps the engine's nodes are the cells, in the order before sorting by size.
-        cluster_of_node=rank if cells.regrouped else tree.cluster,
+        cluster_of_node=tree.cluster if cells.of_node is None else rank[cells.of_node],
     )

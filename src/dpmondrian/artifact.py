@@ -53,6 +53,15 @@ class Release:
     privacy: PrivacyStatement
     parameters: dict[str, Any]
 
+    @property
+    def directions(self) -> NDArray[np.float64]:
+        """Public weights of the columns in every direction that rules may name, shape (n_directions, n_columns).
+
+        A direction is the weighted sum of ``(value - middle) / range`` of the clipped values, with middle and range of the
+        bounds; of logarithms on a log scale.
+        """
+        return Coordinates(self.schema, self.parameters.get("directions", 0)).matrix
+
     def to_dict(self) -> dict[str, Any]:
         """Return the release as plain JSON values."""
         return {
@@ -124,8 +133,8 @@ class Release:
 
         if not clusters:
             raise ValueError("there are no clusters")
-        coordinates = Coordinates(schema, values["parameters"].get("rotation"))
-        tree = Tree.from_dict(coordinates.schema.names, values["tree"], coordinates.rule_ranges)
+        coordinates = Coordinates(schema, values["parameters"].get("directions", 0))
+        tree = Tree.from_dict(coordinates.schema.names, values["tree"], coordinates.rule_ranges, shape[1])
         tree = replace(tree, log_columns=coordinates.log_columns)
         if tree.cluster.max() >= len(clusters):
             raise ValueError("the tree names a cluster that is not there")

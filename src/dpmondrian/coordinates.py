@@ -1,7 +1,7 @@
-"""Public views of the columns: a log scale per column, and a random rotation of all of them.
+"""Public views of the columns: a log scale per column, and directions between columns along which cuts may be made.
 
-The algorithm sees *coordinates* in place of values. They follow from the schema and a public seed, row by row, so they
-cost nothing of the budget, and whatever holds for one row's values holds for its coordinates
+The algorithm sees *coordinates* in place of values. They follow from the schema and the number of directions, row by row,
+so they cost nothing of the budget, and whatever holds for one row's values holds for its coordinates
 (``docs/privacy/representation.md``). What is released is turned back into the columns' own units.
 """
 
@@ -15,15 +15,18 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian._validation import check_rotation
+from dpmondrian._validation import check_directions
 from dpmondrian.domain import Column, Schema
 from dpmondrian.exceptions import ParameterError
 from dpmondrian.frames import Table
 
-__all__ = ["MOST_ROTATED", "Coordinates"]
+__all__ = ["LEAST_VALUES", "Coordinates"]
 
-MOST_ROTATED = 1024
-"""Most columns that are rotated: the work per row grows with their square."""
+LEAST_VALUES = 128
+"""Whole-number columns with fewer values play no part in directions: their sums would leave gaps that look like valleys."""
+
+_SEED = 20_240_229
+"""Of the random directions: any fixed number will do, it was chosen without any data."""
 
 _LOG_TERMS = 12
 """Terms of the series of the logarithm; the next one is below the last bit."""
@@ -31,32 +34,31 @@ _LOG_TERMS = 12
 
 @dataclass(frozen=True)
 class Coordinates:
-    """What the algorithm sees in place of the values of a row. Without log columns and rotation: the values.
+    """What the algorithm sees in place of the values of a row. Without log columns and directions: the values.
 
     Attributes
     ----------
     given : Schema
         The columns as the caller gave them.
-    rotation : int, optional
-        Seed of the public rotation; None for none.
+    directions : int
+        Number of directions that are added as columns after the given ones.
     """
 
     given: Schema
-    rotation: int | None = None
+    directions: int = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rotation", check_rotation(self.rotation))
-        n_columns = len(self.given.columns)
-        if self.rotation is not None and n_columns > MOST_ROTATED:
+        object.__setattr__(self, "directions", check_directions(self.directions))
+        if self.directions and len(self.mixed) < 2:
             raise ParameterError(
-                f"The 'rotation' parameter must be None with more than {MOST_ROTATED} columns, because a rotation "
-                f"takes time with their square. Got {self.rotation} and {n_columns} columns. Leave columns out or use None."
+                "The 'directions' parameter must be 0 unless there are two columns to lie between, not counting whole numbers "
+                f"with fewer than {LEAST_VALUES} values. Got {self.directions} instead. Use 0 to cut along columns only."
             )
 
     @property
     def plain(self) -> bool:
         """Whether coordinates are the values themselves."""
-        return self.rotation is None and not self.log_columns
+        return not self.directions and not self.log_columns
 
     @cached_property
     def log_columns(self) -> tuple[int, ...]:
@@ -64,32 +66,38 @@ class Coordinates:
         return tuple(j for j, column in enumerate(self.given.columns) if column.log)
 
     @cached_property
+    def mixed(self) -> tuple[int, ...]:
+        """Indices of the given columns that directions are made of."""
+        few = [column.whole and column.n_values < LEAST_VALUES for column in self.given.columns]
+        return tuple(j for j, is_few in enumerate(few) if not is_few)
+
+    @cached_property
     def schema(self) -> Schema:
-        """The columns of the coordinates: log columns with the logarithms of their bounds, or the directions."""
-        if self.rotation is None:
+        """The columns of the coordinates: the given ones, with logarithms of bounds on a log scale, then the directions."""
+        if not self.directions:
             return self._scaled
         # |x_i| <= 1/2 in the cube, so no row reaches beyond this; it holds for every row, so it is public.
-        reach = 0.5 * np.abs(self.matrix).sum(axis=1)
-        return Schema(tuple(Column(f"direction {j}", -float(r), float(r)) for j, r in enumerate(reach, start=1)))
+        reach = (0.5 * np.abs(self.matrix).sum(axis=1)).tolist()
+        added = tuple(Column(f"direction {j}", -bound, bound) for j, bound in enumerate(reach, start=1))
+        return Schema(self._scaled.columns + added)
 
     @cached_property
     def matrix(self) -> NDArray[np.float64]:
-        """Random orthogonal matrix of the seed, one row per direction: direction j of a row x in the cube is (R x)_j.
+        """Unit vectors, one row per direction: direction j of a row x in the cube is (R x)_j.
 
         The columns of the cube are the given columns on their scales, brought to [-1/2, 1/2] by their bounds.
         """
-        n_columns = len(self.given.columns)
-        # A RandomState, because its stream is the same in every version of NumPy: a seed names one matrix.
-        normal = np.random.RandomState(self.rotation).standard_normal((n_columns, n_columns))
-        orthogonal, triangle = np.linalg.qr(normal)
-        return orthogonal * np.sign(np.diag(triangle))  # the signs make all orthogonal matrices equally likely
+        matrix, mixed = np.zeros((self.directions, len(self.given.columns))), self.mixed
+        if self.directions:
+            in_plane = len(mixed) == 2
+            matrix[:, mixed] = _in_plane(self.directions) if in_plane else _random(self.directions, len(mixed))
+        return matrix
 
     @property
     def rule_ranges(self) -> tuple[float | None, ...]:
         """Range per column of the tree, from which digits in rules follow; None on a log scale, where they vary."""
-        if self.rotation is not None:
-            return self.schema.ranges
-        return tuple(None if column.log else column.range for column in self.given.columns)
+        own = tuple(None if column.log else column.range for column in self.given.columns)
+        return own + self.schema.ranges[len(own) :]
 
     def view(self, table: Table, on_missing: str) -> Table:
         """Return the table with coordinates in its blocks; the table itself if they are the values."""
@@ -109,8 +117,8 @@ class Coordinates:
     def of_rows(self, block: NDArray[np.float64], fill_missing: bool = False) -> NDArray[np.float64]:
         """Return the coordinates of a block of rows.
 
-        A missing or infinite value remains missing. It makes all directions of its row missing, unless `fill_missing`
-        puts the middle of its column in its place first.
+        A missing or infinite value remains missing. It makes the directions that it plays a part in missing too, unless
+        `fill_missing` puts the middle of its column in its place there.
 
         Privacy
         -------
@@ -125,45 +133,38 @@ class Coordinates:
             _log(_clipped(values, column)) if column.log else values
             for values, column in zip(block.T, self.given.columns, strict=True)
         ]
-        if self.rotation is not None:
-            cube = [_in_cube(*pair, fill_missing) for pair in zip(columns, self._scaled.columns, strict=True)]
-            columns = [_weighted_sum(weights, cube) for weights in self.matrix.tolist()]
+        if self.directions:
+            cube = [_in_cube(columns[j], self._scaled.columns[j], fill_missing) for j in self.mixed]
+            columns += [_weighted_sum(weights, cube) for weights in self.matrix[:, self.mixed].tolist()]
         return np.column_stack(columns)
 
     def values(self, centres: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return released centres in the columns' own units, within the bounds; geometric means on a log scale."""
-        if self.plain:
+        if not self.log_columns:
             return centres
-        lower, upper = self._scaled.lower, self._scaled.upper
-        if self.rotation is not None:
-            centres = lower + (upper - lower) * (0.5 + centres @ self.matrix)
-        centres, log = np.clip(centres, lower, upper), list(self.log_columns)
+        centres, log = np.clip(centres, self._scaled.lower, self._scaled.upper), list(self.log_columns)
         centres[:, log] = np.exp(centres[:, log])
         return np.clip(centres, self.given.lower, self.given.upper)
 
     def errors(self, errors: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the standard errors of released centres in the columns' own units, in which the centres are `values`.
 
-        Noise is independent between directions. That of a logarithm is turned back by the delta method: times the
-        centre.
+        The error of a logarithm is turned back by the delta method: times the centre.
         """
-        if self.plain:
+        if not self.log_columns:
             return errors
-        if self.rotation is not None:
-            errors = np.array(self._scaled.ranges) * np.sqrt(errors**2 @ self.matrix**2)
         return errors * np.where([column.log for column in self.given.columns], values, 1.0)
 
     def thresholds(self, column: NDArray[np.int64], threshold: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return released thresholds of cuts in the columns' own units; those of directions stay as they are."""
         threshold = threshold.copy()
-        if self.rotation is None:
-            log = np.isin(column, self.log_columns)
-            threshold[log] = _largest_with_log(threshold[log])
+        log = np.isin(column, self.log_columns)
+        threshold[log] = _largest_with_log(threshold[log])
         return threshold
 
     @cached_property
     def _scaled(self) -> Schema:
-        """The given columns on their scales, without rotation."""
+        """The given columns on their scales, without directions."""
         if not self.log_columns:
             return self.given
         return Schema(
@@ -182,6 +183,32 @@ class _View(Table):
 
     def block(self, start: int) -> NDArray[np.float64]:
         return self.of_rows(self._source.block(start))
+
+
+def _in_plane(n_directions: int) -> NDArray[np.float64]:
+    """Return directions that divide each of the two right angles between two columns evenly.
+
+    Evenly is better than at random, which leaves large angles out. With an even number r no line of the plane is farther
+    than 90 / (r + 2) degrees from a direction or a column.
+    """
+    first, second = (n_directions + 1) // 2, n_directions // 2
+    angles = [math.pi / 2 * j / (first + 1) for j in range(1, first + 1)]
+    angles += [math.pi / 2 * (1 + j / (second + 1)) for j in range(1, second + 1)]
+    return np.array([[math.cos(angle), math.sin(angle)] for angle in angles]).reshape(-1, 2)
+
+
+def _random(n_directions: int, n_columns: int) -> NDArray[np.float64]:
+    """Return rows of successive random orthogonal matrices: n_columns at a time are at right angles to each other.
+
+    The first ones are the same whatever their number.
+    """
+    # A RandomState, because its stream is the same in every version of NumPy.
+    normal = np.random.RandomState(_SEED).standard_normal((n_directions, n_columns))
+    matrices = [np.empty((0, n_columns))]
+    for start in range(0, n_directions, n_columns):
+        orthogonal, triangle = np.linalg.qr(normal[start : start + n_columns].T)
+        matrices.append((orthogonal * np.sign(np.diag(triangle))).T)  # the signs make all directions equally likely
+    return np.concatenate(matrices)
 
 
 def _clipped(values: NDArray[np.float64], column: Column) -> NDArray[np.float64]:

@@ -72,10 +72,12 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
     budget_shares : mapping, default=None
         Shares of the budget for "splits", "counts", "bridges", "centres". With `n_clusters` there are no bridges; the
         paper's variant has an "interval" instead.
-    rotation : int, default=None
-        Seed of a public random rotation: cuts are then made along random directions, for clusters that no single column
-        separates. Rules in `tree_` are in these directions; centres and distances stay in the columns. Choose the seed
-        without the data: to try several is to fit several times.
+    directions : int, default=0
+        Number of public directions, 0 to 64, along which cuts may be made besides the columns: weighted sums of the scaled
+        columns (but not of whole numbers with fewer than 128 values), for clusters that no single column separates. They
+        cost no budget, but time like a column each. Rules in `tree_` may name them (``release_.directions`` holds the
+        weights); centres and distances stay in the columns, so clusters much longer than they are apart are cut well but
+        labelled badly. Not in the paper's variant.
     random_state : int, RandomState, Generator or None, default=None
         None draws secure noise. Anything else makes a reproducible research run that must not be released.
 
@@ -124,7 +126,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         alpha: float | None = None,
         min_cluster_size: int | None = None,
         budget_shares: dict[str, float] | None = None,
-        rotation: int | None = None,
+        directions: int = 0,
         random_state: Any = None,
     ) -> None:
         self.epsilon = epsilon
@@ -141,7 +143,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         self.alpha = alpha
         self.min_cluster_size = min_cluster_size
         self.budget_shares = budget_shares
-        self.rotation = rotation
+        self.directions = directions
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> DPM:
@@ -161,7 +163,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         seed = check.seed_of(self.random_state)
         table = read_table(X)
         schema = Schema.from_bounds(self.bounds, table.names, table.whole)
-        coordinates = Coordinates(schema, self.rotation)
+        coordinates = Coordinates(schema, settings.directions)
         door = Door(make_plan(settings), settings.rows_per_person, seed)
         if seed is not None:
             warnings.warn(
@@ -185,9 +187,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
                     size_errors=clusters.size_errors,
                     tree=clusters.tree,
                     privacy=statement,
-                    parameters={"on_missing": self.on_missing}
-                    | ({} if coordinates.rotation is None else {"rotation": coordinates.rotation})
-                    | settings.beyond_privacy(),
+                    parameters={"on_missing": self.on_missing} | settings.beyond_privacy(),
                 )
             )
             if not table.text_names:  # scikit-learn's convention: feature names are text or not there
@@ -268,7 +268,6 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         """Check every parameter; nothing is read or spent before all are right."""
         variant = check.check_choice("variant", self.variant, ("default", "paper"))
         self._missing_rule()
-        check.check_rotation(self.rotation)
         delta = check.check_delta(self.delta)
         if variant == "paper" and delta == 0.0:
             raise ParameterError(
@@ -311,6 +310,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             rows_per_person=check.check_integer(
                 "rows_per_person", self.rows_per_person, 1, 10**6, "Give the most rows that one person can have."
             ),
+            directions=check.check_directions(self.directions, variant),
             **optional,
         )
 
@@ -345,7 +345,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         return table
 
     def _for_distances(self, table: Table) -> tuple[Table, Schema, NDArray[np.float64]]:
-        """Return rows, columns and centres on the columns' scales; a rotation changes no distance and is left out."""
+        """Return rows, columns and centres on the columns' scales; directions play no part in distances."""
         coordinates = Coordinates(self.release_.schema)
         centres = coordinates.of_rows(self.release_.centres)
         return coordinates.view(table, self.on_missing), coordinates.schema, centres
@@ -390,7 +390,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
 
 
 def _in_own_units(clusters: Clustering, coordinates: Coordinates) -> Clustering:
-    """Return released clusters in the units of the given columns; a rotated tree keeps its directions."""
+    """Return released clusters in the units of the given columns; cuts along directions stay as they are."""
     if coordinates.plain:
         return clusters
     tree, centres = clusters.tree, coordinates.values(clusters.centres)

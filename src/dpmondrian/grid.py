@@ -8,12 +8,13 @@ Two integer views of a clipped value, both public functions of that value alone:
   below it from the rest, so the side of a row follows from its code alone.
 
 Whole-number columns get places on their values, and codes that hold the same number of values each.
+The last columns may be directions (`dpmondrian.coordinates`), which have codes and cuts and no places.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -43,6 +44,9 @@ class Grid:
     stride : int
         Distance between cuts in codes: 1 if intervals overlap by half, 2 if they are disjoint. Cut c separates
         the codes below c from the rest; the first cut is 1.
+    n_measured : int
+        So many columns, the first ones, have places, in which sums and distances are taken. Along the others there are
+        only cuts.
     """
 
     schema: Schema
@@ -53,11 +57,12 @@ class Grid:
     places_per_code: NDArray[np.int64]
     last_place: NDArray[np.int64]
     stride: int
+    n_measured: int
 
     @classmethod
-    def with_windows(cls, schema: Schema, windows: int) -> Grid:
+    def with_windows(cls, schema: Schema, windows: int, n_measured: int | None = None) -> Grid:
         """Return the default grid: `windows` intervals per column, overlapping by half, public."""
-        return cls._of(schema, [_layout(column, windows) for column in schema.columns], stride=1)
+        return cls._of(schema, [_layout(column, windows) for column in schema.columns], stride=1, n_measured=n_measured)
 
     @classmethod
     def with_intervals(cls, schema: Schema, n_intervals: int) -> Grid:
@@ -65,7 +70,7 @@ class Grid:
         return cls._of(schema, [_continuous(column, 2 * n_intervals) for column in schema.columns], stride=2)
 
     @classmethod
-    def _of(cls, schema: Schema, layouts: list[_Layout], stride: int) -> Grid:
+    def _of(cls, schema: Schema, layouts: list[_Layout], stride: int, n_measured: int | None = None) -> Grid:
         return cls(
             schema=schema,
             origin=np.array([layout.origin for layout in layouts]),
@@ -75,6 +80,24 @@ class Grid:
             places_per_code=np.array([layout.places_per_code for layout in layouts], dtype=np.int64),
             last_place=np.array([layout.last_place for layout in layouts], dtype=np.int64),
             stride=stride,
+            n_measured=len(layouts) if n_measured is None else n_measured,
+        )
+
+    @cached_property
+    def measured(self) -> Grid:
+        """The grid of the measured columns alone, which is all that centres, sums and distances know."""
+        if self.n_measured == self.n_columns:
+            return self
+        first = slice(self.n_measured)
+        return replace(
+            self,
+            schema=Schema(self.schema.columns[first]),
+            origin=self.origin[first],
+            step=self.step[first],
+            on_value=self.on_value[first],
+            n_codes=self.n_codes[first],
+            places_per_code=self.places_per_code[first],
+            last_place=self.last_place[first],
         )
 
     @property

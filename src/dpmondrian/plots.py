@@ -25,7 +25,7 @@ _STEP, _MOST_ABOVE = 0.09, 0.6
 """Distance of the joins that are stacked above 1, and the most height that they take."""
 
 _FEW = 12
-"""Up to this many leaves, joins are labelled with their strengths, and leaves that share a cluster with their sizes."""
+"""Up to this many leaves, those that share a cluster have their sizes on their bars."""
 
 _ROOM, _ROOM_TURNED = 42.0, 10.0
 """Points that a label below the leaves takes, level or turned."""
@@ -144,7 +144,7 @@ def _heights(tree: Tree, pairs: list[tuple[int, int]]) -> NDArray[np.float64]:
 
 
 def _draw_joins(ax: Any, tree: Tree, layout: _Layout, colours: Any) -> None:
-    """Draw a bracket per join, with its standard error and, among few, its strength."""
+    """Draw a bracket per join, with its standard error."""
     if tree.joins is None:
         ax.plot([0.0, 0.0], [_BASE, 0.0], color=colours(int(layout.cluster[0]) % 10), lw=1.6)
         ax.text(0.0, 0.5, "one leaf: nothing was cut", ha="center", va="center", color=_QUIET, fontsize=9)
@@ -162,13 +162,8 @@ def _draw_joins(ax: Any, tree: Tree, layout: _Layout, colours: Any) -> None:
         ax.plot([left, right], [height, height], color=colour, lw=width, solid_capstyle="projecting", zorder=3)
         error = float(joins.strength_error[join])
         low, high = max(height - error, min(height, 0.0)), min(height + error, max(height, 1.0))
-        middle = float(layout.place[group])
-        ax.plot([middle, middle], [low, high], color=_TEXT, lw=0.7 * width, alpha=0.7, zorder=4, gid="error")
-        if tree.n_leaves <= _FEW and joins.strength[join] < 1.0:
-            label = f"{joins.strength[join]:.2f}" + (f" ± {error:.2f}" if error >= 0.005 else "")
-            ax.annotate(
-                label, (right, height), (4, 0), textcoords="offset points", va="center", fontsize=7.5, color=_TEXT
-            )
+        x = left + 0.25 * (right - left)  # beside the line that goes up from the middle
+        ax.plot([x, x], [low, high], color=_TEXT, lw=0.7 * width, alpha=0.7, zorder=4, gid="error")
 
 
 def _colour(cluster: np.int64, colours: Any) -> Any:

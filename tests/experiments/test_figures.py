@@ -52,7 +52,7 @@ def test_a_figure_is_written_twice_with_the_same_bytes(name, store):
 @pytest.mark.parametrize("metric", PAPER_METRICS)
 def test_exactly_a_fifth_is_best_and_a_fifth_worst(made_rows, metric):
     rows = made_rows("budget")
-    for algorithm, fifth in (("dpm_paper", 16), ("dpm", 7)):
+    for algorithm, fifth in (("dpm_paper", 16), ("dpm", 16)):
         best, worst = best_and_worst([row for row in rows if row.run.algorithm == algorithm], metric)
         assert (len(best), len(worst)) == (fifth, fifth)
         assert not [shares for shares in best if shares in worst]
@@ -62,8 +62,8 @@ def test_the_best_are_the_best(made_rows):
     rows = [row for row in made_rows("budget") if row.run.algorithm == "dpm" and row.run.iteration == 0]
     by_inertia = sorted(rows, key=lambda row: row.metrics["inertia"])
     best, worst = best_and_worst(rows, "inertia")
-    assert best == [row.run.options["budget_shares"] for row in by_inertia[:7]]
-    assert worst == [row.run.options["budget_shares"] for row in by_inertia[-7:]]
+    assert best == [row.run.options["budget_shares"] for row in by_inertia[:16]]
+    assert worst == [row.run.options["budget_shares"] for row in by_inertia[-16:]]
 
 
 def test_figures_show_failed_runs_and_do_not_break_on_them(tmp_path, made_rows):

@@ -73,7 +73,7 @@ def test_the_page_of_everything_has_no_gaps(made_rows):
     assert "<!--" not in text
     assert "| cores | 2 |" in text
     assert "kopt 1,330 of 1,330" in text
-    assert "84 for DPM, paper's variant, 36 for DPM" in text
+    assert "84 for DPM, paper's variant, 84 for DPM" in text
     assert "10 (PE-means: 1)" in text
     for figure in re.findall(r"\(figures/(\w+)\.png\)", text):
         assert figure in ("fig1", "fig4", "fig5", "fig6", "epsilon", "rows", "clusters")

@@ -45,7 +45,7 @@ def test_the_papers_grids():
     assert len(CENTRENESS_PAIRS) == 16
     assert all(t >= 2 * q for t, q in CENTRENESS_PAIRS)
     shares = [run.options["budget_shares"] for run in make_experiment("budget").runs() if run.iteration == 0]
-    assert sorted(map(len, shares)) == [3] * 36 + [4] * 84
+    assert sorted(map(len, shares)) == [4] * 168
     assert all(abs(sum(share.values()) - 1.0) < 1e-9 and min(share.values()) >= 0.1 for share in shares)
 
 
@@ -86,5 +86,5 @@ def test_parameters_are_only_for_the_algorithms_they_were_made_for():
     assert make_experiment("budget").runs(selection=Selection(algorithms=("kmeans", "dpm_k"))) == []
     runs = make_experiment("budget").runs(selection=Selection(algorithms=("dpm",)))
     assert {tuple(sorted(json.loads(run.parameters)["budget_shares"])) for run in runs} == {
-        ("centres", "counts", "splits")
+        ("bridges", "centres", "counts", "splits")
     }

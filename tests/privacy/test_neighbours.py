@@ -16,11 +16,13 @@ from hypothesis import strategies as st
 from dpmondrian import DPM, Column, Schema, frames
 from dpmondrian.accounting.zcdp import gaussian_rho
 from dpmondrian.algorithm import cluster, make_plan
+from dpmondrian.coordinates import Coordinates
 from dpmondrian.engines import memory, threads
 from dpmondrian.engines.memory import MemoryEngine
 from dpmondrian.frames import read_table
 from dpmondrian.kernels import compiled, reference
 from dpmondrian.release import Door
+from dpmondrian.scoring import STEPS
 
 SCHEMA = Schema((Column("x", 0.0, 100.0), Column("y", -1.0, 1.0), Column("z", 0, 10, whole=True)))
 CONFIGS = {
@@ -31,6 +33,8 @@ CONFIGS = {
     "pure": {"delta": 0.0, "epsilon": 24.0},
     "pure k": {"delta": 0.0, "n_clusters": 3},
     "paper": {"variant": "paper", "epsilon": 40.0},
+    "directions": {"directions": 12},
+    "directions k": {"directions": 12, "n_clusters": 3},
 }
 every_config = pytest.mark.parametrize("config", CONFIGS)
 
@@ -106,8 +110,9 @@ def run(rows, parameters, seed=0, script=None, engine=MemoryEngine, door=Recordi
     on_missing = parameters.pop("on_missing", "error")
     run_settings = DPM(bounds=SCHEMA, **parameters)._settings()
     recording = door(make_plan(run_settings), run_settings.rows_per_person, seed, script)
-    with engine(read_table(rows), SCHEMA, on_missing) as rows_engine:
-        result = cluster(rows_engine, recording, SCHEMA, run_settings)
+    coordinates = Coordinates(SCHEMA, run_settings.directions)
+    with engine(coordinates.view(read_table(rows), on_missing), coordinates.schema, on_missing) as rows_engine:
+        result = cluster(rows_engine, recording, coordinates.schema, run_settings)
     return recording, result
 
 
@@ -190,6 +195,32 @@ def base_rows(n_rows=300, seed=0):
     return rows
 
 
+def bridged_rows():
+    """Return two pieces of one cluster, with rows between them, and another cluster far away.
+
+    The pieces are cut apart, their bridge joins them, and whether they stay joined is a question to the rows: a level.
+    """
+    generator = np.random.default_rng(0)
+    pieces = [generator.normal(middle, 3.0, 60) for middle in (20.0, 34.0, 85.0)]
+    x = np.concatenate([*pieces, generator.uniform(20.0, 34.0, 20)])
+    return np.column_stack([x, generator.normal(0.0, 0.02, len(x)), np.full(len(x), 5.0)])
+
+
+BRIDGED = {"default": {"epsilon": 60.0, "min_cluster_size": 30}}
+BRIDGED["pure"] = BRIDGED["default"] | {"delta": 0.0}
+where_leaves_are_joined = pytest.mark.parametrize("config", BRIDGED)
+
+
+def rows_between_leaves(result):
+    """Return rows on centres, midway between them, and behind them; one on the centre of two pieces together."""
+    tree = result.tree
+    centres, sizes = tree.leaf_centres, tree.size[tree.column < 0]
+    one, other = [leaf for leaf in range(3) if leaf in (tree.joins.first[0], tree.joins.second[0])]
+    together = np.average(centres[[one, other]], axis=0, weights=sizes[[one, other]])
+    midway = centres[[one, other]].mean(axis=0)
+    return [together, midway, centres[one], centres[other], [0.0, 0.0, 5.0], [100.0, 1.0, 10.0], [60.0, 0.0, 5.0]]
+
+
 def adversarial_rows(rows):
     """Return rows that try to move an exact value by more than one row may."""
     _, result = run(rows, CONFIGS["default"])
@@ -235,6 +266,60 @@ def test_runs_do_what_these_tests_are_about():
     assert {("split", 1), ("cell count", 2), ("clipped sums", 3)} <= asked["k"] & asked["pure k"]
     assert {("interval size", None), ("split", 1), ("sums", None)} <= asked["paper"]
     assert ("split", 0) not in asked["no cuts"]
+    for config in ("directions", "directions k"):
+        assert np.any(run(base_rows(), CONFIGS[config])[1].tree.column >= 3)
+    assert ("bridge", None) in asked["default"] & asked["pure"]
+
+
+@where_leaves_are_joined
+def test_bridges_and_levels(config):
+    """They are asked, and one row changes them by what is paid for: by all of it, or nearly."""
+    rows, used = bridged_rows(), {}
+    for seed in range(3):
+        door, result = run(rows, BRIDGED[config], seed)
+        assert {("bridge", None), ("level", None)} <= {(query.name, query.level) for query in door.queries}
+        for number, row in enumerate(rows_between_leaves(result)):
+            neighbour = np.insert(rows, [0, 100, 200][number % 3], row, axis=0)
+            pair = (rows, neighbour) if number % 2 else (neighbour, rows)
+            for query, part in compare(*pair, BRIDGED[config], seed).items():
+                used[query] = max(used.get(query, 0.0), part)
+    assert used["bridge"] == pytest.approx(1.0)
+    assert used["level"] > 0.8
+
+
+@where_leaves_are_joined
+def test_bridges_and_levels_of_a_person_with_several_rows(config):
+    rows, parameters = bridged_rows(), BRIDGED[config] | {"rows_per_person": 3, "epsilon": 180.0}
+    door, result = run(rows, parameters)
+    assert {"bridge", "level"} <= {query.name for query in door.queries}
+    together, *others = rows_between_leaves(result)
+    used = compare(rows, np.insert(rows, 10, [together] * 3, axis=0), parameters)
+    assert used["bridge"] == pytest.approx(1.0)
+    assert used["level"] > 0.8
+    compare(rows, np.insert(rows, 10, others[-3:], axis=0), parameters)
+
+
+@pytest.mark.parametrize("config", ["default", "pure"])
+@pytest.mark.parametrize("min_cluster_size", [130, 40])
+def test_nodes_that_try_again(config, min_cluster_size):
+    """Their rows are asked on every level anew, once each: a level's price is for all of its nodes, new and old.
+
+    With 130 of 300 rows on each side no cut is kept and the root tries on four levels; with 40 the three clusters are found
+    and tried further, some while their neighbours are still being cut.
+    """
+    rows, used = base_rows(), {}
+    parameters = {**CONFIGS[config], "epsilon": 60.0, "max_depth": 6, "min_cluster_size": min_cluster_size}
+    for seed, row in enumerate(adversarial_rows(rows).values()):
+        door, result = run(rows, parameters, seed)
+        tried = {query.level: len(query.exact) for query in door.queries if query.name == "split"}
+        if min_cluster_size == 130:
+            assert tried == {0: 1, 1: 1, 2: 1, 3: 1}
+        else:
+            assert sum(tried.values()) > 2 * result.tree.n_leaves - 1 > 1  # more than there are nodes
+        for query, part in compare(rows, np.insert(rows, 20, row, axis=0), parameters, seed).items():
+            used[query] = max(used.get(query, 0.0), part)
+    assert used["count"] == pytest.approx(1.0)
+    assert used["split"] > 0.95
 
 
 @every_config
@@ -246,7 +331,7 @@ def test_tiny_tables(config, n_rows):
             compare(rows, np.vstack([rows, row]), CONFIGS[config], seed)
 
 
-@pytest.mark.parametrize("config", ["default", "k", "pure", "paper"])
+@pytest.mark.parametrize("config", ["default", "k", "pure", "paper", "directions"])
 @pytest.mark.parametrize("on_missing", ["drop", "middle"])
 @pytest.mark.parametrize("bad", [[np.nan] * 3, [np.inf, 0.0, -np.inf], [50.0, np.nan, 5.0]])
 def test_rows_with_missing_values(config, on_missing, bad):
@@ -288,7 +373,7 @@ row_values = st.tuples(
 @given(
     st.lists(row_values, max_size=25),
     row_values,
-    st.sampled_from(["default", "more k than leaves", "pure", "paper"]),
+    st.sampled_from(["default", "more k than leaves", "pure", "paper", "directions"]),
     st.integers(0, 1000),
 )
 def test_search_for_a_pair_that_breaks_the_promise(rows, row, config, seed):
@@ -342,7 +427,45 @@ def test_one_row_raises_the_score_of_a_radius_by_one_or_not_at_all(rows, centre,
         assert changes.tolist() == (distances.sum(axis=1)[:, None] <= np.array(limits)).astype(int).tolist()
 
 
-@pytest.mark.parametrize("config", ["default", "k", "pure", "paper"])
+few_places = st.tuples(*[st.integers(0, 65535) | st.sampled_from([0, 1000, 2000, 65535])] * 2)
+
+
+@settings(derandomize=True, deadline=None, max_examples=60)
+@given(st.lists(few_places, min_size=1, max_size=8), st.lists(few_places, min_size=2, max_size=5), st.data())
+def test_one_row_counts_once_for_bridges(rows, centres, data):
+    """For both kernels: one row more is one more in one cell, whatever the centres are and whichever pairs are measured."""
+    n_centres = len(centres)
+    pair_of = np.full((n_centres, n_centres), -1)
+    pairs = [(a, b) for b in range(n_centres) for a in range(b) if data.draw(st.booleans())]
+    for number, (a, b) in enumerate(pairs):
+        pair_of[a, b] = pair_of[b, a] = number
+    for kernels in (compiled, reference):
+        counts = [np.zeros(5 * len(pairs) + n_centres, dtype=np.int64)]
+        for n_rows in range(1, len(rows) + 1):
+            places = np.array(rows[:n_rows], dtype=np.uint16).T.copy()
+            counts.append(kernels.bridge_counts(places, np.array(centres), pair_of, len(pairs), 5))
+        for change in np.diff(counts, axis=0):
+            assert np.sort(change).tolist() == [0] * (len(change) - 1) + [1]
+
+
+@settings(derandomize=True, deadline=None, max_examples=60)
+@given(st.lists(few_places, min_size=1, max_size=8), st.lists(few_places, min_size=3, max_size=5), st.data())
+def test_one_row_raises_silhouettes_by_no_more_than_all_steps(rows, centres, data):
+    """For both kernels, and by the same amounts in any company: a silhouette is a function of its row alone."""
+    one_choice = st.lists(st.booleans(), min_size=len(centres), max_size=len(centres)).filter(lambda c: sum(c) > 1)
+    taken = np.array(data.draw(st.lists(one_choice, min_size=1, max_size=4)))
+    for kernels in (compiled, reference):
+        alone, scores = [], [np.zeros(len(taken), dtype=np.int64)]
+        for n_rows in range(1, len(rows) + 1):
+            places = np.array(rows[:n_rows], dtype=np.uint16).T.copy()
+            scores.append(kernels.silhouettes(places, np.array(centres), taken, STEPS))
+            alone.append(kernels.silhouettes(places[:, -1:].copy(), np.array(centres), taken, STEPS))
+        changes = np.diff(scores, axis=0)
+        assert np.all((changes >= 0) & (changes <= STEPS))
+        assert changes.tolist() == np.array(alone).tolist()
+
+
+@pytest.mark.parametrize("config", ["default", "k", "pure", "paper", "directions"])
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
 @pytest.mark.parametrize("on_missing", ["drop", "middle"])
 def test_order_blocks_and_threads_change_nothing(monkeypatch, config, n_threads, on_missing):
@@ -453,6 +576,91 @@ def test_a_broken_engine_is_caught(engine, config):
     def compare_all(**broken):
         for row in added:
             compare(rows, np.insert(rows, 0, row, axis=0), CONFIGS[config], **broken)
+
+    compare_all()
+    with pytest.raises(AssertionError):
+        compare_all(engine=engine)
+
+
+class CountsARowForEveryPair(MemoryEngine):
+    """Counts along the way between two centres all rows that lie there, also those nearer to other centres."""
+
+    def bridge_counts(self, centres, pair_of, n_pairs, n_bins):
+        counts = super().bridge_counts(centres, pair_of, n_pairs, n_bins)
+        for a, b in np.argwhere(np.triu(pair_of >= 0)):
+            first = pair_of[a, b] * n_bins
+            alone = compiled.bridge_counts(self.places, centres[[a, b]], np.array([[-1, 0], [0, -1]]), 1, n_bins)
+            counts[first : first + n_bins] = alone[:n_bins]
+        return counts
+
+
+class CountsTheEndsTwice(MemoryEngine):
+    """Counts a row on the way for its nearest centre as well."""
+
+    def bridge_counts(self, centres, pair_of, n_pairs, n_bins):
+        counts = super().bridge_counts(centres, pair_of, n_pairs, n_bins)
+        node = np.empty(self.places.shape[1], dtype=np.int16)
+        compiled.regroup(self.places, centres, node)
+        counts[-len(centres) :] = np.bincount(node, minlength=len(centres))
+        return counts
+
+
+class BridgesBetweenExactMeans(MemoryEngine):
+    """Improves the released centres by the rows before it counts."""
+
+    def bridge_counts(self, centres, pair_of, n_pairs, n_bins):
+        node = np.empty(self.places.shape[1], dtype=np.int16)
+        compiled.regroup(self.places, centres, node)
+        means = [self.places[:, node == c].mean(axis=1) if np.any(node == c) else m for c, m in enumerate(centres)]
+        return super().bridge_counts(np.rint(means).astype(np.int64), pair_of, n_pairs, n_bins)
+
+
+class SilhouettesWithoutABound(MemoryEngine):
+    """Scores how many times as far the second-nearest centre is."""
+
+    def silhouettes(self, centres, taken, steps):
+        scores = []
+        for choice in taken:
+            squares = np.array([((self.places.T.astype(np.int64) - c) ** 2).sum(axis=1) for c in centres[choice]])
+            near, far = np.sort(squares, axis=0)[:2]
+            scores.append(int((steps * np.sqrt(far / np.maximum(near, 1))).astype(np.int64).sum()))
+        return np.array(scores)
+
+
+class SilhouettesFromMinusOne(MemoryEngine):
+    """Lets a row that lies between clusters lower the score."""
+
+    def silhouettes(self, centres, taken, steps):
+        return 2 * super().silhouettes(centres, taken, steps) - steps * self.places.shape[1]
+
+
+class MeanSilhouettes(MemoryEngine):
+    """Scores the mean over the rows, times a number of rows that is not released."""
+
+    def silhouettes(self, centres, taken, steps):
+        scores = super().silhouettes(centres, taken, steps)
+        return (scores - scores.min()) * self.places.shape[1] // 50
+
+
+BROKEN_JOINING = [
+    CountsARowForEveryPair,
+    CountsTheEndsTwice,
+    BridgesBetweenExactMeans,
+    SilhouettesWithoutABound,
+    SilhouettesFromMinusOne,
+    MeanSilhouettes,
+]
+
+
+@where_leaves_are_joined
+@pytest.mark.parametrize("engine", BROKEN_JOINING)
+def test_an_engine_that_is_broken_where_leaves_are_joined_is_caught(engine, config):
+    rows = bridged_rows()
+    added = rows_between_leaves(run(rows, BRIDGED[config])[1])
+
+    def compare_all(**broken):
+        for row in added:
+            compare(rows, np.insert(rows, 0, row, axis=0), BRIDGED[config], **broken)
 
     compare_all()
     with pytest.raises(AssertionError):

@@ -144,3 +144,14 @@ def test_columns_have_grids_of_their_own():
     assert grid.most_codes == 32
     assert [grid.cut_value(1, cut) for cut in (1, 2, 3, 4)] == [0.0, 0.0, 1.0, 1.0]
     assert grid.cut_value(0, 16) == 0.5
+
+
+def test_the_measured_columns_are_a_grid_of_their_own():
+    columns = (Column("a", 0, 1), Column("b", 0, 300, whole=True), Column("direction 1", -0.7, 0.7))
+    grid = Grid.with_windows(Schema(columns), 128, n_measured=2)
+    alone = Grid.with_windows(Schema(columns[:2]), 128)
+    assert (grid.n_columns, grid.n_measured, alone.n_measured) == (3, 2, 2)
+    assert alone.measured is alone
+    assert (grid.measured.schema, grid.measured.n_measured) == (alone.schema, 2)
+    for name in ("origin", "step", "on_value", "n_codes", "places_per_code", "last_place", "inverse_step"):
+        assert getattr(grid.measured, name).tolist() == getattr(alone, name).tolist()

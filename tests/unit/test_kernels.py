@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,8 +81,8 @@ def a_block(schema: Schema, n_rows: int, missing: bool) -> np.ndarray:
 def run_quantise(kernel: Any, schema: Schema, grid: Grid, block: np.ndarray, missing: int) -> tuple[Any, ...]:
     code_type = np.uint8 if grid.most_codes <= 256 else np.uint16
     start = 3
-    places = np.full((grid.n_columns, start + len(block)), 7, dtype=np.uint16)
-    codes = np.full(places.shape, 7, dtype=code_type)
+    places = np.full((grid.n_measured, start + len(block)), 7, dtype=np.uint16)
+    codes = np.full((grid.n_columns, start + len(block)), 7, dtype=code_type)
     inverse_step = np.where(grid.on_value, np.rint(1.0 / grid.step), 1.0 / grid.step)
     stop = kernel.quantise(
         block, schema.lower, schema.upper, grid.origin, inverse_step, grid.on_value,
@@ -100,6 +102,17 @@ def test_quantise_equals_reference(n_rows, windows, rule, missing):
     assert got == run_quantise(reference, schema, grid, block, rule)
     if missing and n_rows and rule == ERROR:
         assert got[0] == -1
+
+
+@pytest.mark.parametrize("n_measured", [1, 2, 3])
+@pytest.mark.parametrize("rule", [DROP, MIDDLE])
+def test_last_columns_may_get_codes_only(n_measured, rule):
+    schema, grid = a_grid(16)
+    block = a_block(schema, 300, missing=True)
+    stop, places, codes = run_quantise(compiled, schema, grid, block, rule)
+    fewer = replace(grid, n_measured=n_measured)
+    for kernel in (compiled, reference):
+        assert run_quantise(kernel, schema, fewer, block, rule) == (stop, places[:n_measured], codes)
 
 
 @pytest.mark.parametrize("rule", [DROP, MIDDLE])
@@ -264,6 +277,123 @@ def test_regroup_gives_a_tie_to_the_lowest_number():
     assert node.tolist() == [1, 0, 0]
 
 
+def random_pairs(n_centres: int) -> tuple[np.ndarray, int]:
+    """Return numbers for about two thirds of the pairs of centres, the same both ways, -1 for the others; and how many."""
+    first, second = np.nonzero(np.triu(np.random.default_rng(2).random((n_centres, n_centres)) < 0.7, 1))
+    pair_of = np.full((n_centres, n_centres), -1, dtype=np.int64)
+    pair_of[first, second] = pair_of[second, first] = np.arange(len(first))
+    return pair_of, len(first)
+
+
+def centres_of_a_kind(kind: str, n_centres: int, n_columns: int) -> np.ndarray:
+    """Return random centres, some the same, all the same, or few places so that most rows are as near to several."""
+    centres = random_centres(n_centres, n_columns)
+    if kind == "ties":
+        return centres % 2 * LAST_PLACE
+    if kind == "identical":
+        centres[:] = centres[0]
+    if kind == "twins":
+        centres[-1] = centres[0]
+    return centres
+
+
+CENTRES = pytest.mark.parametrize("kind", ["random", "twins", "ties", "identical"])
+
+
+@CENTRES
+@pytest.mark.parametrize("n_rows", SIZES)
+@pytest.mark.parametrize("n_columns", [1, 4])
+@pytest.mark.parametrize("n_centres", [2, 3, 9])
+@pytest.mark.parametrize("n_bins", [2, 5])
+def test_bridge_counts_equal_reference(kind, n_rows, n_columns, n_centres, n_bins):
+    places = random_rows(n_rows, n_columns).places
+    places[:, ::3] = places[:, ::3] // 2**15 * LAST_PLACE  # corners, as far from one centre as from another
+    centres = centres_of_a_kind(kind, n_centres, n_columns)
+    pair_of, n_pairs = random_pairs(n_centres)
+    counts = compiled.bridge_counts(places, centres, pair_of, n_pairs, n_bins)
+    np.testing.assert_array_equal(counts, reference.bridge_counts(places, centres, pair_of, n_pairs, n_bins))
+    assert counts.shape == (n_pairs * n_bins + n_centres,)
+    assert counts.sum() == n_rows  # every row counts once
+    assert counts.min() >= 0
+    if kind == "identical":
+        assert counts[-n_centres:].tolist() == [n_rows, *[0] * (n_centres - 1)]
+
+
+@pytest.mark.parametrize("kernel", [compiled, reference])
+@pytest.mark.parametrize("order", [[0, 1], [1, 0]])
+def test_bins_of_a_bridge_run_from_the_lower_number_to_the_higher(kernel, order):
+    rows = {10: "behind", 20: 0, 31: 0, 32: 1, 43: 1, 44: 2, 50: 2, 56: 2, 57: 3, 68: 3, 69: 4, 80: 4, 81: "behind"}
+    centres, pair_of = np.array([[20], [80]])[order], np.array([[-1, 0], [0, -1]])
+    for place, expected in rows.items():
+        counts = kernel.bridge_counts(np.array([[place]], dtype=np.uint16), centres, pair_of, 1, 5)
+        if expected == "behind":
+            expected = 5 + (place > 50 if order == [0, 1] else place < 50)
+        elif order == [1, 0]:
+            expected = 4 - expected
+        assert counts.tolist() == np.eye(7, dtype=int)[int(expected)].tolist()
+
+
+@pytest.mark.parametrize("kernel", [compiled, reference])
+def test_a_pair_without_a_number_counts_for_the_nearest_centre(kernel):
+    places, centres = np.array([[25, 45, 55, 95]], dtype=np.uint16), np.array([[20], [80]])
+    counts = kernel.bridge_counts(places, centres, np.full((2, 2), -1), 0, 5)
+    assert counts.tolist() == [2, 2]
+
+
+@CENTRES
+@pytest.mark.parametrize("n_rows", SIZES)
+@pytest.mark.parametrize("n_columns", [1, 4])
+@pytest.mark.parametrize("n_centres", [2, 9])
+@pytest.mark.parametrize("steps", [1, 1000, 2**16])
+def test_silhouettes_equal_reference(kind, n_rows, n_columns, n_centres, steps):
+    places = random_rows(n_rows, n_columns).places
+    centres = centres_of_a_kind(kind, n_centres, n_columns)
+    if n_rows:
+        places[:, 0] = centres[0]
+    taken = np.random.default_rng(3).random((6, n_centres)) < 0.5
+    taken[:, :2] = True
+    sums = compiled.silhouettes(places, centres, taken, steps)
+    assert sums.tolist() == reference.silhouettes(places, centres, taken, steps).tolist()
+    assert np.all((sums >= 0) & (sums <= steps * n_rows))
+    if kind == "identical":
+        assert not sums.any()
+    elif kind == "random" and n_rows and steps > 1:
+        assert sums.min() >= steps  # the row on the first centre
+
+
+@pytest.mark.parametrize("kernel", [compiled, reference])
+def test_silhouettes_of_single_rows(kernel):
+    """From 0, midway, to all steps, on a centre; of the centres that are taken only."""
+    centres, taken = np.array([[0], [100], [60]]), np.array([[True, True, False], [True, False, True]])
+
+    def found(place: int) -> list[int]:
+        sums: list[int] = kernel.silhouettes(np.array([[place]], dtype=np.uint16), centres, taken, 1000).tolist()
+        return sums
+
+    assert found(0) == [1000, 1000]
+    assert found(50) == [0, 800]
+    assert found(20) == [750, 500]
+    assert found(60) == [333, 1000]
+    assert found(100) == [1000, 600]
+
+
+@CENTRES
+def test_parts_of_the_rows_add_up(kind):
+    places = random_rows(2500, 3).places
+    centres, (pair_of, n_pairs) = centres_of_a_kind(kind, 6, 3), random_pairs(6)
+    taken = np.array([[True] * k + [False] * (6 - k) for k in range(2, 7)])
+    whole = (
+        compiled.bridge_counts(places, centres, pair_of, n_pairs, 5),
+        compiled.silhouettes(places, centres, taken, 2**16),
+    )
+    for edges in ([0, 1, 2500], [0, 1023, 1024, 1025, 2500], [0, 700, 700, 1900, 2500]):
+        parts = [places[:, a:b] for a, b in pairwise(edges)]
+        bridges = sum(compiled.bridge_counts(part, centres, pair_of, n_pairs, 5) for part in parts)
+        scores = sum(compiled.silhouettes(part, centres, taken, 2**16) for part in parts)
+        np.testing.assert_array_equal(bridges, whole[0])
+        np.testing.assert_array_equal(scores, whole[1])
+
+
 def run_nearest(kernel: Any, block: np.ndarray, centres: np.ndarray, rule: int, hints: bool = False) -> tuple[Any, Any]:
     lower, upper, weights = np.array([-50.0, 0.0]), np.array([50.0, 10.0]), np.array([0.5, 5.0])
     scaled = centres * weights
@@ -324,6 +454,9 @@ def answers(rows: np.ndarray, on_missing: str, n_threads: int) -> list[Any]:
             result += [engine.clipped_sums([1, 2], middle, radius, norm)]
         result += [engine.nodes_of_rows()]
         result += [engine.regroup(random_centres(5, 4)), engine.box_sums([0, 3], middle), engine.nodes_of_rows()]
+        pair_of, n_pairs = random_pairs(6)
+        result += [engine.bridge_counts(random_centres(6, 4), pair_of, n_pairs, 5)]
+        result += [engine.silhouettes(random_centres(6, 4), np.tri(5, 6, 1, dtype=bool), 2**16)]
         result += [engine.encode(grid), engine.histograms([0])]
     return [answer.tolist() if isinstance(answer, np.ndarray) else answer for answer in result]
 
@@ -354,6 +487,10 @@ def test_engine_answers_are_those_of_the_reference_kernels():
     assert got[6] == reference.box_sums(*parts, middle).tolist()
     assert got[9] == reference.clipped_sums(*parts, middle, np.array([20_000, 30_000]), 1).tolist()
     assert got[11] == reference.clipped_sums(*parts, middle, np.array([20_000, 30_000]), 2).tolist()
+    centres = random_centres(6, 4)
+    pair_of, n_pairs = random_pairs(6)
+    assert got[16] == reference.bridge_counts(places, centres, pair_of, n_pairs, 5).tolist()
+    assert got[17] == reference.silhouettes(places, centres, np.tri(5, 6, 1, dtype=bool), 2**16).tolist()
 
 
 def test_rows_that_moved_are_asked_anew():

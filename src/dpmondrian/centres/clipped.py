@@ -1,4 +1,4 @@
-"""Centres of the default variant: a coarse mean in the leaf's box, then a private radius and a clipped mean, twice.
+"""Centres of the default variant: a coarse mean in the leaf's box, then a private radius and clipped means.
 
 The noise of a clipped mean is proportional to how far rows lie from the centre known so far, instead of
 the size of the box, which in many columns is nearly the whole domain.
@@ -25,7 +25,7 @@ _PRIOR_PER_RADIUS = 0.02
 
 @dataclass(frozen=True)
 class Means:
-    """Released centres in places with the standard errors of their noise, both (n_groups, n_columns)."""
+    """Released centres in places with the standard errors of their noise, both (n_groups, n_measured)."""
 
     places: NDArray[np.float64]
     errors: NDArray[np.float64]
@@ -36,7 +36,7 @@ class Groups:
     """Disjoint groups of rows with what is public about them.
 
     `numbers` are node numbers; `low` and `high` the first and last place of each group's box, shape
-    (n_groups, n_columns); `sizes` the released sizes, at least 1, shape (n_groups, 1).
+    (n_groups, n_measured); `sizes` the released sizes, at least 1, shape (n_groups, 1).
     """
 
     numbers: list[int]
@@ -46,9 +46,13 @@ class Groups:
 
 
 def leaf_boxes(leaves: list[Node], grid: Grid) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the first and last place of every leaf's box, each of shape (n_leaves, n_columns)."""
-    low = np.array([leaf.low for leaf in leaves]) * grid.places_per_code
-    high = np.array([leaf.high for leaf in leaves]) * grid.places_per_code - 1
+    """Return the first and last place of every leaf's box in the grid's measured columns, each (n_leaves, n_measured).
+
+    Cuts along directions only take rows out of the box: those of the leaf lie in it all the same.
+    """
+    grid = grid.measured
+    low = np.array([leaf.low[: grid.n_columns] for leaf in leaves]) * grid.places_per_code
+    high = np.array([leaf.high[: grid.n_columns] for leaf in leaves]) * grid.places_per_code - 1
     return low, np.minimum(high, grid.last_place)
 
 

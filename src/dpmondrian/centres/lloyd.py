@@ -17,24 +17,24 @@ from dpmondrian.engines.base import Engine
 from dpmondrian.grid import Grid
 from dpmondrian.release import Door
 
-__all__ = ["Cells", "doubled_means", "group_means", "lloyd_steps", "merged_means"]
+__all__ = ["Cells", "doubled_means", "group_means", "lloyd_steps", "merged_means", "without_empty"]
 
 
 _SMALLEST_CELL = 2.0
-"""Cells are taken to hold at least this many standard deviations of their count's noise."""
+"""Cells are taken to hold at least this many standard deviations of their count's noise; fewer rows may be none."""
 
 
 @dataclass(frozen=True)
 class Cells:
     """Clusters: centres, and released sizes with their standard errors.
 
-    `regrouped` says that rows were moved from the leaves to the clusters' own cells.
+    `of_node` is the cluster of each of the engine's nodes, if rows were moved from the leaves to the clusters' own cells.
     """
 
     means: Means
     sizes: NDArray[np.float64]
     size_errors: NDArray[np.float64]
-    regrouped: bool = False
+    of_node: NDArray[np.int64] | None = None
 
 
 def merged_means(means: Means, sizes: NDArray[np.float64], n_clusters: int) -> tuple[Means, NDArray[np.int64]]:
@@ -106,4 +106,20 @@ def lloyd_steps(
     variance = (
         door.count_deviation(step, "cell count") ** 2 * (1.0 - 1.0 / n_clusters) + (total_error / n_clusters) ** 2
     )
-    return Cells(means, sizes, np.full(n_clusters, np.sqrt(variance)), regrouped=True)
+    return Cells(means, sizes, np.full(n_clusters, np.sqrt(variance)), np.arange(n_clusters))
+
+
+def without_empty(cells: Cells) -> tuple[Cells, NDArray[np.int64]]:
+    """Return the clusters that are larger than noise, and for each of the old ones the new one: itself or the nearest.
+
+    Post-processing. A leaf whose rows all turned out to be nearer to other clusters leaves an empty one behind.
+    """
+    kept = cells.sizes >= _SMALLEST_CELL * cells.size_errors
+    kept[np.argmax(cells.sizes)] = True
+    places = cells.means.places
+    distance = np.array([((places[kept] - place) ** 2).sum(axis=1) for place in places])
+    nearest = distance.argmin(axis=1)
+    nearest[kept] = np.arange(kept.sum())
+    sizes = cells.sizes[kept] + cells.sizes[~kept].sum() / kept.sum()
+    means = Means(places[kept], cells.means.errors[kept])
+    return Cells(means, sizes, cells.size_errors[kept], nearest), nearest

@@ -29,7 +29,8 @@ class Splits:
 class Engine(Protocol):
     """Rows in nodes of a growing tree. All rows begin in node 0.
 
-    `nodes` lists node numbers; answers come in that order. Distances are in places of the grid.
+    `nodes` lists node numbers; answers come in that order. Histograms are over all columns of the grid; sums, centres and
+    distances are in places of its measured columns.
     """
 
     def gap_counts(self, thresholds: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
@@ -40,7 +41,7 @@ class Engine(Protocol):
         ...
 
     def encode(self, grid: Grid) -> int:
-        """Turn the rows into places and codes of `grid`, all in node 0; return the number of rows."""
+        """Turn the rows into codes of `grid` and places of its measured columns, all in node 0; return the number of rows."""
         ...
 
     def histograms(self, nodes: list[int]) -> NDArray[np.int64]:

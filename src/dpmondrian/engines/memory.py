@@ -1,4 +1,4 @@
-"""Rows in memory: three bytes per value (a code and a place) and two per row (its node)."""
+"""Rows in memory: three bytes per value (a code and a place), one per direction (a code) and two per row (its node)."""
 
 from __future__ import annotations
 
@@ -94,11 +94,11 @@ class MemoryEngine:
         return counts, scaled.shape[1] * max(0, len(scaled) - 1)
 
     def encode(self, grid: Grid) -> int:
-        """Turn the rows into places and codes, all in node 0; return the number of rows kept."""
-        n_rows, n_columns = self._table.n_rows, grid.n_columns
+        """Turn the rows into codes and, in measured columns, places, all in node 0; return the number of rows kept."""
+        n_rows = self._table.n_rows
         self._n_codes = grid.most_codes
-        codes = np.empty((n_columns, n_rows), dtype=np.uint8 if self._n_codes <= 256 else np.uint16)
-        places = np.empty((n_columns, n_rows), dtype=np.uint16)
+        codes = np.empty((grid.n_columns, n_rows), dtype=np.uint8 if self._n_codes <= 256 else np.uint16)
+        places = np.empty((grid.n_measured, n_rows), dtype=np.uint16)
         inverse_step = grid.inverse_step
 
         def quantise(first_row: int, start: int) -> int:
@@ -206,7 +206,7 @@ class MemoryEngine:
 
     @property
     def places(self) -> NDArray[np.uint16]:
-        """Places of all rows, shape (n_columns, n_rows) (sensitive)."""
+        """Places of all rows, shape (n_measured, n_rows) (sensitive)."""
         return self._places
 
     def nodes_of_rows(self) -> NDArray[np.int16] | None:

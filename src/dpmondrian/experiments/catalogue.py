@@ -31,7 +31,7 @@ CENTRENESS_PAIRS = tuple(
 
 
 def share_settings(*names: str) -> tuple[str, ...]:
-    """Return all budget shares in steps of 0.1, each at least 0.1, that sum to one: 84 for four names, 36 for three."""
+    """Return all budget shares in steps of 0.1, each at least 0.1, that sum to one: 84 for four names."""
     tenths = (combination for combination in product(range(1, 10), repeat=len(names)) if sum(combination) == 10)
     return tuple(
         parameters_text(budget_shares={name: tenth / 10 for name, tenth in zip(names, combination, strict=True)})
@@ -65,7 +65,7 @@ def _centreness(quick: bool) -> Experiment:
 
 def _budget(quick: bool) -> Experiment:
     paper = _spread(share_settings("interval", "splits", "counts", "centres"), quick, 10)
-    default = _spread(share_settings("splits", "counts", "centres"), quick, 10)
+    default = _spread(share_settings("splits", "counts", "bridges", "centres"), quick, 10)
     grids = tuple(
         Grid(("mnist_embs",), (algorithm,), 1 if quick else 5, settings=settings)
         for algorithm, settings in (("dpm_paper", paper), ("dpm", default))

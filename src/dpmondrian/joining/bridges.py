@@ -25,7 +25,7 @@ BRIDGE_BINS = 5
 FLAT_SHARE = 0.2
 """Rows in the middle bin between two halves of flat data, as a share of a half: a bridge like this separates nothing."""
 
-_NEIGHBOURS = 8
+_NEIGHBOURS = 16
 """Bridges are measured between leaves of which one is among this many nearest ones of the other."""
 
 _CLEAR = 4.0

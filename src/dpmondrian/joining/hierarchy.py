@@ -81,14 +81,3 @@ def with_hierarchy(tree: Tree, leaf_centres: NDArray[np.float64], bridges: Bridg
         strength[node], strength_error[node] = bridges.strength_between(left, right, sizes)
         below[node] = np.concatenate([left, right])
     return replace(tree, strength=strength, strength_error=strength_error, leaf_centres=leaf_centres, joins=joins)
-
-
-def _weighted_means(
-    part: NDArray[np.float64], centres: NDArray[np.float64], log_columns: list[int]
-) -> NDArray[np.float64]:
-    """Return weighted means of centres, geometric ones in log columns."""
-    centres = centres.copy()
-    centres[:, log_columns] = np.log(centres[:, log_columns])
-    means: NDArray[np.float64] = part @ centres
-    means[:, log_columns] = np.exp(means[:, log_columns])
-    return means

@@ -73,16 +73,17 @@ def quantise(
     for first in range(0, n_rows, _TILE):
         last = min(first + _TILE, n_rows)
         for j in range(n_columns):
+            kept = places[j, start + first : start + last] if j < places.shape[0] else places[0, 0:0]
             _quantise_column(
                 block[first:last, j], lower[j], upper[j], origin[j], inverse_step[j], on_value[j], np.float64(last_place[j]),
-                1.0 / places_per_code[j], places[j, start + first : start + last], codes[j, start + first : start + last],
+                1.0 / places_per_code[j], kept, codes[j, start + first : start + last],
             )  # fmt: skip
     return start + n_rows
 
 
 @njit(nogil=True, cache=True)
 def _quantise_column(values, lower, upper, origin, inverse_step, on_value, last_place, inverse_width, places, codes):
-    """Write places and codes of one column of a tile, in short loops that the compiler turns into vector code."""
+    """Write codes and as many places as are kept of one column of a tile, in short loops that become vector code."""
     whole_places = np.empty(values.shape[0], dtype=np.int32)
     for i in range(values.shape[0]):
         x = values[i]
@@ -94,7 +95,7 @@ def _quantise_column(values, lower, upper, origin, inverse_step, on_value, last_
             place = np.ceil((x - origin) * inverse_step) - 1.0
         place = 0.0 if place < 0.0 else place
         whole_places[i] = np.int32(last_place if place > last_place else place)
-    for i in range(values.shape[0]):
+    for i in range(places.shape[0]):
         places[i] = whole_places[i]
     for i in range(values.shape[0]):
         # Equals place // width: the half keeps the quotient away from whole numbers, so rounding cannot matter.

@@ -35,7 +35,8 @@ def quantise(
 ):
     """Write the places and codes of a block of rows from row `start` on; return the next free row, or -1.
 
-    -1 means that a missing or infinite value was met and `missing` is `ERROR`.
+    -1 means that a missing or infinite value was met and `missing` is `ERROR`. Where `places` has fewer columns than the
+    block, the last columns get codes only.
     """
     block = np.where(np.isfinite(block), block, np.nan)
     if missing == ERROR and np.isnan(block).any():
@@ -47,7 +48,7 @@ def quantise(
     whole = np.rint(block - origin) * inverse_step
     place = np.clip(np.where(on_value, whole, continuous), 0, last_place).astype(np.int64)
     stop = start + len(block)
-    places[:, start:stop] = place.T
+    places[:, start:stop] = place.T[: len(places)]
     codes[:, start:stop] = (place // places_per_code).T
     return stop
 

@@ -59,7 +59,13 @@ DAGGER = "†"
 """Marks algorithms that do not hold the epsilon they are given."""
 
 SHARE_NAMES = MappingProxyType(
-    {"interval": "interval size", "splits": "splits", "counts": "counts", "centres": "centres"}
+    {
+        "interval": "interval size",
+        "splits": "splits",
+        "counts": "counts",
+        "bridges": "bridges",
+        "centres": "centres",
+    }
 )
 
 

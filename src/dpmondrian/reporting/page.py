@@ -90,7 +90,7 @@ def _completeness(name: str, rows: list[Row]) -> str:
 
 
 def _settings(rows: list[Row]) -> str:
-    """Return how many parameters each algorithm was run with, such as "36 for DPM"."""
+    """Return how many parameters each algorithm was run with, such as "84 for DPM"."""
     numbers = {key: len({row.run.parameters for row in group}) for (_, key), group in grouped(rows).items()}
     return ", ".join(f"{number} for {algorithm_name(key)}" for key, number in numbers.items())
 

@@ -89,13 +89,13 @@ class Joins:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], n_leaves: int) -> Joins:
-        """Return the joins that `to_dict` described; raise ValueError or TypeError if they do not join `n_leaves` leaves."""
+        """Return the joins that `to_dict` described; raise one of Python's errors if they do not join `n_leaves` leaves."""
         arrays: dict[str, Any] = {
             name: np.array([index(item) for item in values[name]], dtype=np.int64) for name in ("first", "second")
         }
-        for name in ("strength", "strength_error"):
+        for name, most in (("strength", 1.0), ("strength_error", 1e100)):
             arrays[name] = np.array([float(item) for item in values[name]])
-            if not np.all((arrays[name] >= 0.0) & (arrays[name] <= 1e100)):
+            if not np.all((arrays[name] >= 0.0) & (arrays[name] <= most)):
                 raise ValueError(f"the field {name!r} of the joins is out of range")
         if any(array.shape != (n_leaves - 1,) for array in arrays.values()):
             raise ValueError("the joins are not one fewer than the leaves")

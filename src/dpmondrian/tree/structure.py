@@ -55,7 +55,7 @@ class Tree:
     Attributes
     ----------
     column : int array
-        Column of the cut, -1 at leaves.
+        Column of the cut, -1 at leaves. Directions come after the columns.
     threshold : float array
         Rows with ``value <= threshold`` go left. NaN at leaves.
     left, right : int array
@@ -70,7 +70,7 @@ class Tree:
         How clearly the two sides of a cut are apart, from 0 (not at all) to 1 (nothing between them), and the standard
         error of that. NaN at leaves and where it was not measured (with `n_clusters` and in the paper's variant).
     leaf_centres : float array of shape (n_leaves, n_columns), optional
-        Centres of the leaves, in the order of the nodes.
+        Centres of the leaves, in the order of the nodes; in columns, without directions.
     joins : Joins, optional
         How leaves go together to clusters, see `cut`.
     log_columns : tuple of int
@@ -193,7 +193,10 @@ class Tree:
     def boxes(
         self, lower: NDArray[np.float64], upper: NDArray[np.float64]
     ) -> list[tuple[int, list[tuple[float, float]]]]:
-        """Return the cluster and the box of every leaf: an interval per column, within the public bounds."""
+        """Return the cluster and the box of every leaf: an interval per column, within the public bounds.
+
+        Cuts along directions are left out, so boxes of leaves on both sides of them overlap.
+        """
         paths = self._paths()
         return [
             (
@@ -203,7 +206,7 @@ class Tree:
                     for low, high, (a, b) in zip(
                         lower,
                         upper,
-                        (paths[leaf].get(c, (-np.inf, np.inf)) for c in range(len(self.names))),
+                        (paths[leaf].get(c, (-np.inf, np.inf)) for c in range(len(lower))),
                         strict=True,
                     )
                 ],
@@ -252,9 +255,17 @@ class Tree:
 
     @classmethod
     def from_dict(
-        cls, names: tuple[str, ...], values: Mapping[str, Any], ranges: tuple[float | None, ...] | None = None
+        cls,
+        names: tuple[str, ...],
+        values: Mapping[str, Any],
+        ranges: tuple[float | None, ...] | None = None,
+        n_measured: int | None = None,
     ) -> Tree:
-        """Return the tree that `to_dict` described; raise ValueError or TypeError if it is not one."""
+        """Return the tree that `to_dict` described; raise ValueError or TypeError if it is not one.
+
+        The first `n_measured` names are columns, the others directions; None for columns only.
+        """
+        n_measured = len(names) if n_measured is None else n_measured
         threshold = _with_nan(values["threshold"])
         arrays: dict[str, Any] = {"threshold": threshold}
         for name in ("column", "left", "right", "cluster"):
@@ -266,7 +277,7 @@ class Tree:
         if len({len(array) for array in arrays.values()}) != 1 or not len(threshold):
             raise ValueError("the nodes' lists differ in length or are empty")
         if values.get("leaf_centres") is not None:
-            arrays |= _hierarchy_from_dict(values, int((arrays["column"] < 0).sum()), len(names))
+            arrays |= _hierarchy_from_dict(values, int((arrays["column"] < 0).sum()), n_measured)
         tree = cls(names=names, counted=str(values["counted"]), ranges=ranges, **arrays)
         tree._check()
         return tree
