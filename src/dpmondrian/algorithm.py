@@ -39,7 +39,7 @@ from dpmondrian.scoring.valley import ValleyScore
 from dpmondrian.tree.consistency import consistent_counts
 from dpmondrian.tree.grower import GrownTree, SplitRule, grow
 from dpmondrian.tree.intervals import choose_n_intervals
-from dpmondrian.tree.joins import Joins
+from dpmondrian.tree.joins import SURELY_APART, Joins
 from dpmondrian.tree.structure import Tree, release_tree
 
 __all__ = ["ALPHA", "ALPHA_WITH_K", "DEPTH", "DEPTH_WITH_K", "Clustering", "Settings", "cluster", "make_plan"]
@@ -58,10 +58,6 @@ ATTEMPTS = 4
 LEAST_SHARE, LEAST_SHARE_WITH_K = 1.0 / 192.0, 2.0**-7
 """Smallest share of all rows that a side of a cut may hold: the paper's tau_e = n / 2**7, and a little less, so that
 clusters of a hundredth of the rows are found next to pieces of others."""
-
-SURELY_APART = 0.8
-"""Joins of leaves of at least this strength are always undone; how many more, the silhouette decides. Pieces of flat or
-Gaussian data reach 0.7 at most, separate clusters nearly 1."""
 
 MOST_LEAVES = 1024
 """Leaves that are joined to clusters hold at least one part in this many of the rows: the work grows with their cube."""

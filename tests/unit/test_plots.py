@@ -8,10 +8,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from dpmondrian.algorithm import SURELY_APART
 from dpmondrian.exceptions import ParameterError
-from dpmondrian.plots import PlotsMissingError, plot_hierarchy
-from dpmondrian.tree.joins import Joins
+from dpmondrian.tree.joins import SURELY_APART, Joins
+from dpmondrian.tree.plots import PlotsMissingError, plot_hierarchy
 from dpmondrian.tree.structure import Tree
 
 matplotlib = pytest.importorskip("matplotlib", reason="Plots need matplotlib, of the extra 'demo'.")

@@ -152,10 +152,10 @@ class Tree:
     def plot_hierarchy(self, ax: Any = None) -> Any:
         """Draw how the leaves go together to clusters, in matplotlib's axes or a new figure, and return the axes.
 
-        Groups are joined at the height of the strength with which they are apart; see `dpmondrian.plots`. Only released
+        Groups are joined at the height of the strength with which they are apart; see `dpmondrian.tree.plots`. Only released
         values are drawn, so the picture may be published.
         """
-        from dpmondrian.plots import plot_hierarchy
+        from dpmondrian.tree.plots import plot_hierarchy
 
         return plot_hierarchy(self, ax)
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.algorithm import SURELY_APART
 from dpmondrian.exceptions import DPMondrianError, ParameterError
+from dpmondrian.tree.joins import SURELY_APART
 
 if TYPE_CHECKING:
     from dpmondrian.tree.structure import Tree
