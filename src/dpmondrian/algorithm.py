@@ -25,12 +25,20 @@ from dpmondrian.accounting.plan import (
     zcdp_plan,
 )
 from dpmondrian.centres.clipped import Groups, MeanFinder, Means, leaf_groups
-from dpmondrian.centres.lloyd import Cells, doubled_means, group_means, lloyd_steps, merged_means, without_empty
+from dpmondrian.centres.lloyd import (
+    Cells,
+    doubled_means,
+    group_means,
+    leaf_steps,
+    lloyd_steps,
+    merged_means,
+    without_empty,
+)
 from dpmondrian.centres.paper import domain_means
 from dpmondrian.domain import Schema
 from dpmondrian.engines.base import Engine
 from dpmondrian.grid import Grid
-from dpmondrian.joining.bridges import Bridges, measure_bridges
+from dpmondrian.joining.bridges import Bridges, hidden_by_noise, measure_bridges
 from dpmondrian.joining.hierarchy import join_leaves, with_hierarchy
 from dpmondrian.release import Door
 from dpmondrian.scoring import STEPS
@@ -155,6 +163,8 @@ def cluster(engine: Engine, door: Door, schema: Schema, settings: Settings) -> C
     leaf_sizes, leaf_errors = noisy_sizes[tree.leaf_numbers], size_errors[tree.leaf_numbers]
     if settings.paper:
         cells = _summed_cells(found, leaf_sizes, leaf_errors)
+    elif found.hidden:
+        cells = Cells(leaf_steps(door, finder, leaves, found.means), leaf_sizes, leaf_errors)
     else:
         widening = WIDENING if settings.finds_k else 1.0
         cells = lloyd_steps(
@@ -168,13 +178,17 @@ def cluster(engine: Engine, door: Door, schema: Schema, settings: Settings) -> C
 
 @dataclass(frozen=True)
 class _Found:
-    """Clusters as groups of leaves, with their first means; the leaves' own means and bridges where they were measured."""
+    """Clusters as groups of leaves, with their first means; the leaves' own means and bridges where they were measured.
+
+    `hidden` says that noise hides what lies between leaves, so that they are the clusters.
+    """
 
     means: Means
     cluster_of_leaf: NDArray[np.int64]
     leaf_means: Means | None = None
     bridges: Bridges | None = None
     joins: Joins | None = None
+    hidden: bool = False
 
 
 def _split_rule(door: Door, settings: Settings, grid: Grid) -> SplitRule:
@@ -237,12 +251,15 @@ def _find_clusters(
 def _joined_leaves(engine: Engine, door: Door, means: Means, sizes: NDArray[np.float64]) -> _Found:
     """Return the clusters that the bridges between leaves show.
 
-    If nothing is surely apart, all rows are one cluster. Otherwise what is surely apart is undone, and among the next levels
+    Where noise hides what lies between leaves, they stay as they are, without a hierarchy. If nothing is surely apart, all
+    rows are one cluster. Otherwise what is surely apart is undone, and among the next levels
     of the hierarchy one is chosen by the silhouette of the rows: how much nearer they are to their own centre than
     to the next one.
     """
     if len(sizes) == 1:
         return _Found(means, np.zeros(1, dtype=np.int64), means)
+    if hidden_by_noise(means):
+        return _Found(means, np.arange(len(sizes)), hidden=True)
     bridges, inhabited = measure_bridges(engine, door, means, sizes)
     joins = join_leaves(bridges, inhabited, means.places, sizes)
     fewest = joins.n_apart(SURELY_APART)

@@ -20,7 +20,7 @@ from dpmondrian.tree.structure import Tree
 __all__ = ["FORMAT_VERSION", "Release"]
 
 FORMAT = "dpmondrian release"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 _LARGEST = 1e100
 
 

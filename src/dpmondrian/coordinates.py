@@ -55,6 +55,13 @@ class Coordinates:
                 f"with fewer than {LEAST_VALUES} values. Got {self.directions} instead. Use 0 to cut along columns only."
             )
 
+        taken = sorted({f"direction {j + 1}" for j in range(self.directions)} & set(self.given.names))
+        if taken:
+            raise ParameterError(
+                f"The 'directions' parameter adds columns of these names, which the table has already: {taken!r}. Rename them, "
+                "or use 0 to cut along columns only."
+            )
+
     @property
     def plain(self) -> bool:
         """Whether coordinates are the values themselves."""

@@ -68,7 +68,8 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         difference elsewhere.
     min_cluster_size : int, default=None
         Least noisy number of rows on each side of a cut. None: 1/192 of all rows (1/128 with `n_clusters` and in the paper's
-        variant), and above the noise.
+        variant), and above the noise. A number is taken as it is, also below the noise, but without `n_clusters` never less
+        than 1/1024 of all rows.
     budget_shares : mapping, default=None
         Shares of the budget for "splits", "counts", "bridges", "centres". With `n_clusters` there are no bridges; the
         paper's variant has an "interval" instead.

@@ -10,7 +10,9 @@ import pytest
 
 from dpmondrian import DPM
 from dpmondrian.accounting.plan import DEFAULT_SHARES, zcdp_plan
-from dpmondrian.exceptions import BoundsError, BudgetError
+from dpmondrian.centres.clipped import Means
+from dpmondrian.centres.lloyd import Cells, without_empty
+from dpmondrian.exceptions import BoundsError, BudgetError, ParameterError
 from dpmondrian.mechanisms.bits import SecureBits
 from dpmondrian.release import Door
 
@@ -83,3 +85,32 @@ def test_masked_values_are_missing_values():
 def test_a_range_that_cannot_be_divided_is_refused_before_a_draw():
     with pytest.raises(BoundsError, match="apart"):
         DPM(bounds=(0, 1e-305)).fit(np.zeros((3, 1)))
+
+
+def test_wide_tables_whose_centres_are_mostly_noise_keep_their_leaves():
+    """Bridges between centres that noise moved farther than they are apart joined 64 right leaves to one or two clusters."""
+    rng = np.random.default_rng(1)
+    middles = rng.uniform(0.1, 0.9, (16, 300))
+    rows = middles[rng.integers(0, 16, 5000)] + rng.normal(0, 0.01, (5000, 300))
+    model = DPM(bounds=(0, 1), random_state=1).fit(rows)
+    assert model.n_clusters_ == model.tree_.n_leaves == 16
+    missing = {entry.name for entry in model.privacy_.entries if entry.n_draws == 0}
+    assert missing <= {"split", "count", "bridge", "level", "cell count"}
+    with pytest.raises(ParameterError, match="noise hid"):
+        model.tree_.cut(2)
+
+
+def test_the_size_of_an_empty_cell_goes_to_its_neighbour():
+    """It was spread over all clusters, while its rows went to the nearest one."""
+    places = np.array([[0.0], [1.0], [100.0]])
+    cells = Cells(Means(places, np.ones((3, 1))), np.array([1000.0, 5.0, 2000.0]), np.full(3, 10.0), np.arange(3))
+    kept, new_number = without_empty(cells)
+    assert new_number.tolist() == [0, 0, 1]
+    assert kept.sizes.tolist() == [1005.0, 2000.0]
+    assert kept.size_errors == pytest.approx([200**0.5, 10.0])
+
+
+def test_a_strict_error_state_does_not_tell_about_scores():
+    rows = np.repeat([[10.0], [90.0]], 200, axis=0)
+    with np.errstate(all="raise"):
+        DPM(epsilon=1e5, delta=0, bounds=(0, 100), random_state=0).fit(rows)

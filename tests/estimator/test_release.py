@@ -74,7 +74,7 @@ def test_the_attributes_are_those_of_the_release(fitted):
 
 def test_json_says_what_it_is(valid):
     assert valid["format"] == "dpmondrian release"
-    assert valid["format_version"] == 1
+    assert valid["format_version"] == 2
     assert valid["columns"][1] == {"name": "bmi", "lower": -90.0, "upper": 100.0, "whole": True}
     assert valid["privacy"]["version"] == __version__
 
@@ -197,7 +197,7 @@ def test_a_loaded_seeded_release_stays_marked(tmp_path, fitted):
 # Files that are not what they should be
 
 
-@pytest.mark.parametrize("version", [0, 2, 99, "1", None, -1, 1.5, [1]])
+@pytest.mark.parametrize("version", [0, 1, 3, 99, "2", None, -1, 1.5, [2]])
 def test_other_versions_are_refused_with_a_way_out(valid, version):
     with pytest.raises(ReleaseFileError, match=r"format version.*Use the version of dpmondrian that wrote it"):
         read(valid | {"format_version": version})

@@ -346,5 +346,5 @@ def test_directions_need_two_columns_to_lie_between(columns):
 
 
 def test_a_column_may_not_be_called_like_a_direction():
-    with pytest.raises(BoundsError, match="direction 2"):
-        _ = Coordinates(Schema((Column("x", 0, 1), Column("direction 2", 0, 1))), 2).schema
+    with pytest.raises(ParameterError, match="direction 2"):
+        Coordinates(Schema((Column("x", 0, 1), Column("direction 2", 0, 1))), 2)

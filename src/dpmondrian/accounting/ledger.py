@@ -69,8 +69,9 @@ class Ledger:
         return tuple(self._written.get((draw.name, draw.level)) or self._not_drawn(draw) for draw in self.plan.draws)
 
     def _not_drawn(self, draw: PlannedDraw) -> Entry:
-        """Return the entry of a draw that was not needed: deeper levels, or joining leaves where there is only one."""
-        may_be_missing = draw.name in ("split", "bridge", "level") or (draw.name == "count" and draw.level != 0)
+        """Return the entry of a draw that was not needed: deeper levels, or what joins leaves where they stay as they are."""
+        joining = ("bridge", "level", "cell count")
+        may_be_missing = draw.name in ("split", *joining) or (draw.name == "count" and draw.level != 0)
         if not may_be_missing:
             raise BudgetError(f"The planned draw {draw.name!r} at level {draw.level} was not made.")
         sensitivity = float(self.rows_per_person)

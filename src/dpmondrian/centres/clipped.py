@@ -136,8 +136,8 @@ def _shrink(shift: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[
     """
     n_columns = shift.shape[1]
     noise = (errors**2).sum(axis=1) * max(n_columns - 2, 1) / n_columns
-    energy = np.maximum((shift**2).sum(axis=1), np.finfo(np.float64).tiny)
-    factor: NDArray[np.float64] = np.maximum(0.0, 1.0 - noise / energy)
+    energy = (shift**2).sum(axis=1)
+    factor: NDArray[np.float64] = np.where(energy > noise, 1.0 - noise / np.maximum(energy, noise), 0.0)
     return factor[:, None]
 
 

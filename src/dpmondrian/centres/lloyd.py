@@ -17,7 +17,7 @@ from dpmondrian.engines.base import Engine
 from dpmondrian.grid import Grid
 from dpmondrian.release import Door
 
-__all__ = ["Cells", "doubled_means", "group_means", "lloyd_steps", "merged_means", "without_empty"]
+__all__ = ["Cells", "doubled_means", "group_means", "leaf_steps", "lloyd_steps", "merged_means", "without_empty"]
 
 
 _SMALLEST_CELL = 2.0
@@ -109,6 +109,18 @@ def lloyd_steps(
     return Cells(means, sizes, np.full(n_clusters, np.sqrt(variance)), np.arange(n_clusters))
 
 
+def leaf_steps(door: Door, finder: MeanFinder, leaves: Groups, means: Means) -> Means:
+    """Return better centres of leaves, with the budget of the Lloyd steps but without moving rows between leaves.
+
+    For centres that are still mostly noise: the nearest of them says little about where a row belongs, its leaf does.
+    """
+    radius = None
+    for step in door.plan.steps("cell count"):
+        radius = finder.radius(step, leaves, means) if radius is None else radius
+        means = finder.clipped(step, leaves, means, radius)
+    return means
+
+
 def without_empty(cells: Cells) -> tuple[Cells, NDArray[np.int64]]:
     """Return the clusters that are larger than noise, and for each of the old ones the new one: itself or the nearest.
 
@@ -120,6 +132,8 @@ def without_empty(cells: Cells) -> tuple[Cells, NDArray[np.int64]]:
     distance = np.array([((places[kept] - place) ** 2).sum(axis=1) for place in places])
     nearest = distance.argmin(axis=1)
     nearest[kept] = np.arange(kept.sum())
-    sizes = cells.sizes[kept] + cells.sizes[~kept].sum() / kept.sum()
+    sizes, variances = np.zeros(kept.sum()), np.zeros(kept.sum())
+    np.add.at(sizes, nearest, cells.sizes)
+    np.add.at(variances, nearest, cells.size_errors**2)
     means = Means(places[kept], cells.means.errors[kept])
-    return Cells(means, sizes, cells.size_errors[kept], nearest), nearest
+    return Cells(means, sizes, np.sqrt(variances), nearest), nearest

@@ -115,8 +115,8 @@ class Tree:
         """
         if self.leaf_centres is None:
             raise ParameterError(
-                "This tree has no hierarchy to cut: it was made with n_clusters or in the paper's variant. Fit without "
-                "n_clusters."
+                "This tree has no hierarchy to cut: it was made with n_clusters or in the paper's variant, or noise hid what "
+                "lies between its leaves. Fit without n_clusters, with a larger epsilon, more rows or fewer columns."
             )
         if (k is None) == (strength is None):
             raise ParameterError("Give either k or strength. For instance tree_.cut(5) or tree_.cut(strength=0.9).")
@@ -292,9 +292,9 @@ class Tree:
         if not np.all(np.abs([self.size, self.size_error]) <= _LARGEST) or np.any(self.cluster[leaf] < 0):
             raise ValueError("a node has no size or a leaf no cluster")
         if self.strength is not None and self.strength_error is not None:
-            cuts = np.concatenate([self.strength[inner], self.strength_error[inner]])
-            if not np.all((cuts >= 0.0) & (cuts <= _LARGEST)):
-                raise ValueError("a cut has no strength")
+            cuts, errors = self.strength[inner], self.strength_error[inner]
+            if not np.all((cuts >= 0.0) & (cuts <= 1.0) & (errors >= 0.0) & (errors <= _LARGEST)):
+                raise ValueError("a cut has no strength from 0 to 1")
         if not np.all(children > np.tile(parents, 2)) or sorted(children.tolist()) != list(range(1, len(self.column))):
             raise ValueError("the nodes do not form a tree")
 
