@@ -210,12 +210,12 @@ def valley_scores(
     for e in range(columns.shape[0]):
         most += 2 * n_codes[columns[e]] // widths[e] + 2
     scores = np.empty(n_nodes * most, dtype=np.int64)
-    column_of = np.empty(n_nodes * most, dtype=np.int64)
-    cut_of = np.empty(n_nodes * most, dtype=np.int64)
+    column_of = np.empty(n_nodes * most, dtype=np.int32)
+    cut_of = np.empty(n_nodes * most, dtype=np.int32)
     begin = np.zeros(n_nodes + 1, dtype=np.int64)
     totals = np.empty(n_nodes, dtype=np.int64)
     below = np.zeros(histograms.shape[2] + 1, dtype=np.int64)
-    left_peak = np.zeros(histograms.shape[2] + 2, dtype=np.int64)
+    window = np.zeros(histograms.shape[2] + 2, dtype=np.int64)
     right_peak = np.zeros(histograms.shape[2] + 2, dtype=np.int64)
     position = 0
     for k in range(n_nodes):
@@ -228,26 +228,29 @@ def valley_scores(
                     below[c + 1] = below[c] + histograms[k, j, c]
                 last_column = j
             n_windows = -(-n_codes[j] // half) - 1
+            for s in range(n_windows - 1):
+                window[s] = below[(s + 2) * half] - below[s * half]
+            if n_windows > 0:
+                window[n_windows - 1] = totals[k] - below[(n_windows - 1) * half]
             right_peak[n_windows] = 0
-            for s in range(n_windows):
-                rows = below[min((s + 2) * half, n_codes[j])] - below[s * half]
-                left_peak[s + 1] = max(left_peak[s], rows)
             for s in range(n_windows - 1, -1, -1):
-                rows = below[min((s + 2) * half, n_codes[j])] - below[s * half]
-                right_peak[s] = max(right_peak[s + 1], rows)
-            start = np.int64(np.rint(starts[e] * noisy_counts[k]))
-            for s in range(n_windows):
-                cut = (s + 1) * half
-                if cut <= low[k, j] or cut >= high[k, j]:
-                    continue
-                end = min((s + 2) * half, n_codes[j])
-                valley = below[end] - below[s * half]
+                right_peak[s] = max(right_peak[s + 1], window[s])
+            start, cap = np.int64(np.rint(starts[e] * noisy_counts[k])), caps[e] * noisy_counts[k]
+            # The cuts (s + 1) * half that lie inside the box.
+            first, last = low[k, j] // half, min(n_windows, -(-high[k, j] // half) - 1)
+            left_peak = np.int64(0)
+            for s in range(first - 1):
+                left_peak = max(left_peak, window[s])
+            for s in range(first, last):
                 # Windows that do not overlap this one; beside the bounds the part of one that is left.
-                peak_left = left_peak[s - 1] if s >= 2 else below[s * half]
-                peak_right = right_peak[s + 2] if s + 2 < n_windows else totals[k] - below[end]
+                if s >= 2:
+                    left_peak = max(left_peak, window[s - 2])
+                peak_left = left_peak if s >= 2 else below[s * half]
+                peak_right = right_peak[s + 2] if s + 2 < n_windows else totals[k] - below[s * half] - window[s]
+                cut = (s + 1) * half
                 side = min(below[cut], totals[k] - below[cut])
-                central = min(outer[e] * side, start + inner[e] * side, caps[e] * noisy_counts[k])
-                scores[position] = peak_weight * min(peak_left, peak_right) - valley_weight * valley + central
+                central = min(outer[e] * side, start + inner[e] * side, cap)
+                scores[position] = peak_weight * min(peak_left, peak_right) - valley_weight * window[s] + central
                 column_of[position], cut_of[position] = j, cut
                 position += 1
         begin[k + 1] = position

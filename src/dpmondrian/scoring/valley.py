@@ -9,6 +9,8 @@ also knows when to stop. Emptiness (`scoring.emptiness`) does not: it always fin
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -32,6 +34,9 @@ CENTRENESS_WEIGHT = 0.035
 It lets cuts happen in the sparse middle of nodes whose clusters overlap in every single column. A central cut through
 flat data scores ``weight - V / (2 n)``, and V / n is at least 1/16 for the widest windows: uniform data is left
 alone as long as the weight is below 1/32 or so. Narrow windows get less, because their counts vary more by chance."""
+
+_NODES_PER_THREAD = 8
+"""Fewer nodes than this are not worth a thread."""
 
 _FEWEST_WINDOWS = 16
 """The widest windows divide a column's range into this many."""
@@ -74,6 +79,27 @@ class ValleyScore:
         low, high : int64 arrays of shape (n_nodes, n_columns)
         n_codes : int64 array of shape (n_columns,)
         """
+        parts = np.array_split(
+            np.arange(len(noisy_counts)), min(os.cpu_count() or 1, 1 + len(noisy_counts) // _NODES_PER_THREAD)
+        )
+
+        def of_part(part: NDArray[np.int64]) -> list[NodeCuts]:
+            return self._of_nodes(exact_histograms[part], noisy_counts[part], low[part], high[part], n_codes)
+
+        if len(parts) == 1:
+            return of_part(parts[0])
+        with ThreadPoolExecutor(len(parts)) as pool:
+            return [cuts for part in pool.map(of_part, parts) for cuts in part]
+
+    def _of_nodes(
+        self,
+        exact_histograms: NDArray[np.int64],
+        noisy_counts: NDArray[np.int64],
+        low: NDArray[np.int64],
+        high: NDArray[np.int64],
+        n_codes: NDArray[np.int64],
+    ) -> list[NodeCuts]:
+        """Return the cuts of nodes, see `of_nodes`, in one thread."""
         columns, widths, outer, inner, starts, caps = self._windows(tuple(n_codes.tolist()))
         scores, column_of, cut_of, begin, totals = valley_scores(
             exact_histograms, low, high, n_codes, columns, widths, noisy_counts, STEPS, _valley_steps(), outer, inner, starts,
@@ -127,8 +153,8 @@ class ValleyScore:
 class _Positions:
     """Column and cut of every candidate (public)."""
 
-    column: NDArray[np.int64]
-    cut: NDArray[np.int64]
+    column: NDArray[np.int32]
+    cut: NDArray[np.int32]
 
     def __call__(self, pick: int) -> tuple[int, int]:
         return int(self.column[pick]), int(self.cut[pick])
