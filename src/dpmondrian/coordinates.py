@@ -54,7 +54,6 @@ class Coordinates:
                 "The 'directions' parameter must be 0 unless there are two columns to lie between, not counting whole numbers "
                 f"with fewer than {LEAST_VALUES} values. Got {self.directions} instead. Use 0 to cut along columns only."
             )
-
         taken = sorted({f"direction {j + 1}" for j in range(self.directions)} & set(self.given.names))
         if taken:
             raise ParameterError(

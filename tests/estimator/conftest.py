@@ -26,3 +26,19 @@ def blobs(middles: np.ndarray) -> np.ndarray:
 def few_rows(blobs: np.ndarray) -> np.ndarray:
     """Return the first 60 of them."""
     return blobs[:60]
+
+
+@pytest.fixture(scope="session")
+def leaf_of():
+    """Return a function from a tree and rows to the leaf of every row by the released thresholds."""
+
+    def leaf_of(tree, rows: np.ndarray) -> np.ndarray:
+        node = np.zeros(len(rows), dtype=np.int64)
+        for _ in range(len(tree.column)):
+            inner = np.flatnonzero(tree.column[node] >= 0)
+            parent = node[inner]
+            below = rows[inner, tree.column[parent]] <= tree.threshold[parent]
+            node[inner] = np.where(below, tree.left[parent], tree.right[parent])
+        return node
+
+    return leaf_of

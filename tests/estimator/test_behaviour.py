@@ -15,22 +15,11 @@ def fit(rows, **params) -> DPM:
     return DPM(**({"bounds": (-100, 100), "random_state": 0} | params)).fit(rows)
 
 
-def leaf_of(tree, rows: np.ndarray) -> np.ndarray:
-    """Return the leaf of every row by the released thresholds."""
-    node = np.zeros(len(rows), dtype=np.int64)
-    for _ in range(len(tree.column)):
-        inner = np.flatnonzero(tree.column[node] >= 0)
-        parent = node[inner]
-        below = rows[inner, tree.column[parent]] <= tree.threshold[parent]
-        node[inner] = np.where(below, tree.left[parent], tree.right[parent])
-    return node
-
-
 # Limits
 
 
 @pytest.mark.parametrize(("params", "tolerance"), [({}, 0.3), ({"delta": 0}, 0.3), ({"variant": "paper"}, 0.01)])
-def test_much_epsilon_gives_the_means_and_counts_of_the_leaves(blobs, params, tolerance):
+def test_much_epsilon_gives_the_means_and_counts_of_the_leaves(blobs, params, tolerance, leaf_of):
     model = fit(blobs, epsilon=1e6, **params)
     leaves = leaf_of(model.tree_, blobs)
     assert model.n_clusters_ == model.tree_.n_leaves >= 3

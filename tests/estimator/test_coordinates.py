@@ -52,17 +52,6 @@ def fit(rows, **params) -> DPM:
     return DPM(**({"epsilon": 2.0, "random_state": 0} | params)).fit(rows)
 
 
-def leaf_of(tree, rows: np.ndarray) -> np.ndarray:
-    """Return the leaf of every row by the released thresholds."""
-    node = np.zeros(len(rows), dtype=np.int64)
-    for _ in range(len(tree.column)):
-        inner = np.flatnonzero(tree.column[node] >= 0)
-        parent = node[inner]
-        below = rows[inner, tree.column[parent]] <= tree.threshold[parent]
-        node[inner] = np.where(below, tree.left[parent], tree.right[parent])
-    return node
-
-
 # Log scale
 
 
@@ -103,7 +92,7 @@ def test_other_cuts_of_the_tree_have_centres_in_own_units(tmp_path, earners, dir
         assert age == pytest.approx(earners["age"].mean(), abs=1.0)
 
 
-def test_rules_are_in_own_units_and_hold_for_the_rows(earners):
+def test_rules_are_in_own_units_and_hold_for_the_rows(earners, leaf_of):
     model = fit(earners, bounds=INCOME_BOUNDS, epsilon=1e6)
     tree = model.tree_
     assert "income" in str(tree)
@@ -116,7 +105,7 @@ def test_rules_are_in_own_units_and_hold_for_the_rows(earners):
 
 
 @pytest.mark.parametrize("variant", ["default", "paper"])
-def test_a_value_on_a_cut_lies_on_the_side_that_the_rule_says(variant):
+def test_a_value_on_a_cut_lies_on_the_side_that_the_rule_says(variant, leaf_of):
     """The middle of (1, 1e6) on a log scale is 1,000: rounding decides, and must decide alike."""
     rows = np.repeat([1.0, 1000.0, 1e6], 500)[:, None]
     model = fit(rows, bounds=(1, 1e6, "log"), epsilon=1e5, variant=variant)
@@ -184,7 +173,7 @@ def test_clusters_along_a_direction_have_centres_in_columns():
     np.testing.assert_array_equal(model.labels_, distances.argmin(axis=1))
 
 
-def test_rules_name_columns_and_directions_and_hold_for_the_rows():
+def test_rules_name_columns_and_directions_and_hold_for_the_rows(leaf_of):
     rows, _ = ellipses()
     rows[::4, 0] = 1.0  # a third group, beside the others
     model = fit(rows, bounds=(0, 100), directions=4, epsilon=1e6, n_clusters=5)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import re
 
 import pytest
@@ -87,14 +86,6 @@ def test_every_algorithm_looks_different():
     assert len(looks) == len(ALGORITHMS)
 
 
-def test_without_matplotlib_there_is_a_way_out(monkeypatch):
-    real_import = builtins.__import__
-
-    def without(name, *arguments, **keywords):
-        if name.startswith("matplotlib"):
-            raise ModuleNotFoundError(name)
-        return real_import(name, *arguments, **keywords)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+def test_without_matplotlib_there_is_a_way_out(without_matplotlib):
     with pytest.raises(FiguresMissingError, match=r"pip install 'dpmondrian\[reproduce\]'"), drawing():
         pass

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 from itertools import pairwise
 
 import numpy as np
@@ -171,14 +170,6 @@ def test_without_a_hierarchy_there_is_a_clear_error():
     assert plt.get_fignums() == []
 
 
-def test_without_matplotlib_there_is_a_way_out(monkeypatch):
-    real_import = builtins.__import__
-
-    def without(name, *arguments, **keywords):
-        if name.startswith("matplotlib"):
-            raise ModuleNotFoundError(name)
-        return real_import(name, *arguments, **keywords)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+def test_without_matplotlib_there_is_a_way_out(without_matplotlib):
     with pytest.raises(PlotsMissingError, match=r"pip install 'dpmondrian\[demo\]'"):
         three_leaves().plot_hierarchy()

@@ -17,7 +17,7 @@ from dpmondrian.centres.clipped import Means
 from dpmondrian.engines.base import Engine
 from dpmondrian.release import Door
 
-__all__ = ["BRIDGE_BINS", "FLAT_SHARE", "Bridges", "hidden_by_noise", "measure_bridges"]
+__all__ = ["BRIDGE_BINS", "FLAT_SHARE", "Bridges", "hidden_by_noise", "measure_bridges", "squared_distances"]
 
 BRIDGE_BINS = 5
 """Bins of the way between two centres; the middle one is the bridge, the others are its two ends."""
@@ -118,7 +118,7 @@ def hidden_by_noise(means: Means) -> bool:
 
     Then the way between two centres says nothing about the rows. It happens in tables of many columns and few rows.
     """
-    error, distance = (means.errors**2).sum(axis=1), _squared_distances(means.places).min(axis=1)
+    error, distance = (means.errors**2).sum(axis=1), squared_distances(means.places).min(axis=1)
     return bool(np.median(error) > np.median(distance))
 
 
@@ -160,7 +160,7 @@ def measure_bridges(
 
 def _neighbouring_pairs(centres: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the pairs of leaves, first < second, of which one is among the nearest of the other (public)."""
-    distance = _squared_distances(centres.astype(np.float64))
+    distance = squared_distances(centres.astype(np.float64))
     nearest = np.argsort(distance, axis=1, kind="stable")[:, : min(_NEIGHBOURS, len(centres) - 1)]
     near = np.zeros(distance.shape, dtype=bool)
     np.put_along_axis(near, nearest, True, axis=1)
@@ -168,7 +168,7 @@ def _neighbouring_pairs(centres: NDArray[np.int64]) -> tuple[NDArray[np.int64], 
     return first.astype(np.int64), second.astype(np.int64)
 
 
-def _squared_distances(places: NDArray[np.float64]) -> NDArray[np.float64]:
+def squared_distances(places: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the squared distances between centres, with infinity for a centre from itself."""
     distance = np.array([((places - place) ** 2).sum(axis=1) for place in places])
     np.fill_diagonal(distance, np.inf)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.joining.bridges import Bridges
+from dpmondrian.joining.bridges import Bridges, squared_distances
 from dpmondrian.tree.joins import Joins
 from dpmondrian.tree.structure import Tree
 
@@ -40,7 +40,7 @@ def join_leaves(
     strength, error = np.empty((n_leaves, n_leaves)), np.empty((n_leaves, n_leaves))
     for i in range(n_leaves):
         strength[i], error[i] = bridges.strengths(i, number, sizes)
-    distance = np.array([((places - place) ** 2).sum(axis=1) for place in places])
+    distance = squared_distances(places)
     lost = ~inhabited
     strength[lost], strength[:, lost] = -np.inf, -np.inf
     np.fill_diagonal(strength, np.inf)

@@ -79,38 +79,25 @@ class ValleyScore:
         low, high : int64 arrays of shape (n_nodes, n_columns)
         n_codes : int64 array of shape (n_columns,)
         """
-        parts = np.array_split(
-            np.arange(len(noisy_counts)), min(os.cpu_count() or 1, 1 + len(noisy_counts) // _NODES_PER_THREAD)
-        )
+        columns, widths, *slopes = self._windows(tuple(n_codes.tolist()))
 
         def of_part(part: NDArray[np.int64]) -> list[NodeCuts]:
-            return self._of_nodes(exact_histograms[part], noisy_counts[part], low[part], high[part], n_codes)
+            histograms = exact_histograms[part]
+            scores, column_of, cut_of, begin, totals = valley_scores(
+                histograms, low[part], high[part], n_codes, columns, widths, noisy_counts[part], STEPS, _valley_steps(), *slopes
+            )  # fmt: skip
+            slices = [slice(begin[k], begin[k + 1]) for k in range(len(part))]
+            return [
+                NodeCuts(scores[own], histograms[k], total, _Positions(column_of[own], cut_of[own]))
+                for k, (own, total) in enumerate(zip(slices, totals.tolist(), strict=True))
+            ]
 
+        n_nodes = len(noisy_counts)
+        parts = np.array_split(np.arange(n_nodes), min(os.cpu_count() or 1, 1 + n_nodes // _NODES_PER_THREAD))
         if len(parts) == 1:
             return of_part(parts[0])
         with ThreadPoolExecutor(len(parts)) as pool:
             return [cuts for part in pool.map(of_part, parts) for cuts in part]
-
-    def _of_nodes(
-        self,
-        exact_histograms: NDArray[np.int64],
-        noisy_counts: NDArray[np.int64],
-        low: NDArray[np.int64],
-        high: NDArray[np.int64],
-        n_codes: NDArray[np.int64],
-    ) -> list[NodeCuts]:
-        """Return the cuts of nodes, see `of_nodes`, in one thread."""
-        columns, widths, outer, inner, starts, caps = self._windows(tuple(n_codes.tolist()))
-        scores, column_of, cut_of, begin, totals = valley_scores(
-            exact_histograms, low, high, n_codes, columns, widths, noisy_counts, STEPS, _valley_steps(), outer, inner, starts,
-            caps,
-        )  # fmt: skip
-        cuts = []
-        for k, total in enumerate(totals.tolist()):
-            part = slice(begin[k], begin[k + 1])
-            place = _Positions(column_of[part], cut_of[part])
-            cuts.append(NodeCuts(scores[part], exact_histograms[k], total, place))
-        return cuts
 
     @lru_cache(maxsize=4)  # noqa: B019 (a score is small, and one serves all levels of a fit)
     def _windows(self, n_codes: tuple[int, ...]) -> tuple[NDArray[Any], ...]:

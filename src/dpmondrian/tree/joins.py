@@ -9,6 +9,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from operator import index
 from typing import Any
 
@@ -49,6 +50,11 @@ class Joins:
 
     def undone(self) -> list[int]:
         """Return the joins in the order in which they are undone: from the top, the strongest of those in reach first."""
+        return list(self._undone)
+
+    @cached_property
+    def _undone(self) -> tuple[int, ...]:
+        """What `undone` returns, found once: every level of the hierarchy asks for it."""
         order: list[int] = []
         reach: list[tuple[float, int]] = []
 
@@ -61,7 +67,7 @@ class Joins:
             order.append(-heapq.heappop(reach)[1])
             add(int(self.first[order[-1]]))
             add(int(self.second[order[-1]]))
-        return order
+        return tuple(order)
 
     def tops(self, n_clusters: int) -> NDArray[np.int64]:
         """Return the number of the group that holds each leaf, for a number of clusters from 1 to `n_leaves`."""
@@ -81,7 +87,7 @@ class Joins:
     def n_apart(self, strength: float) -> int:
         """Return the number of clusters when joins of at least this strength are undone, from the top as far as they reach."""
         n_clusters = 1
-        for join in self.undone():
+        for join in self._undone:
             if self.strength[join] < strength:
                 break
             n_clusters += 1
