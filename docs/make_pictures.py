@@ -113,6 +113,18 @@ def two_values(seed: int) -> Rows:
     return np.column_stack([generator.integers(0, 2, N_ROWS), generator.normal(50.0, 10.0, N_ROWS)])
 
 
+def wide(seed: int) -> Rows:
+    """Return 5,000 rows in 300 columns, in 16 tight clusters: more columns than the noise of so few rows allows for."""
+    rng = np.random.default_rng(seed)
+    middles = rng.uniform(0.1, 0.9, (16, 300))
+    return middles[rng.integers(0, 16, 5_000)] + rng.normal(0, 0.01, (5_000, 300))
+
+
+def answers(seed: int) -> NDArray[np.int64]:
+    """Return 20,000 answers to five questions, 0 to 4, all equally likely."""
+    return np.random.default_rng(seed).integers(0, 5, (20_000, 5))
+
+
 def of_shape(name: str, **parameters: Any) -> Maker:
     """Return a maker of one of the library's shapes."""
 
@@ -471,6 +483,8 @@ def print_numbers() -> None:
     for kind in ("int", "float"):
         print(f"two values, {kind}:", n_found(lambda run, k=kind: (two_values(run), [(0, 1, k), (0, 100)])))  # type: ignore[misc]
     print("4 % beyond a bound:", n_found(lambda run: (outside(run), (0, 100))))
+    print("16 clusters in 300 columns, 5,000 rows:", n_found(lambda run: (wide(run), (0, 1))))
+    print("survey answers, 20,000 rows:", n_found(lambda run: (answers(run), (0, 4))))
     print("broad (20 clusters):", n_found(of_shape("broad")))
     bell = [fit(*of_shape("one_gaussian", n_columns=2)(run), run, n_clusters=5).tree_.n_leaves for run in range(RUNS)]
     print("leaves of one_gaussian with n_clusters=5:", f"{min(bell)} to {max(bell)}")
