@@ -27,6 +27,7 @@ def test_public_names():
         "DPM",
         "BoundsError",
         "BudgetError",
+        "Category",
         "Column",
         "DPMondrianError",
         "DataError",

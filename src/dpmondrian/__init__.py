@@ -16,7 +16,7 @@ from dpmondrian._version import __version__
 if TYPE_CHECKING:
     from dpmondrian.accounting.statement import PrivacyStatement
     from dpmondrian.artifact import Release
-    from dpmondrian.domain import Column, Schema
+    from dpmondrian.domain import Category, Column, Schema
     from dpmondrian.estimator import DPM
     from dpmondrian.exceptions import (
         BoundsError,
@@ -33,6 +33,7 @@ __all__ = [
     "DPM",
     "BoundsError",
     "BudgetError",
+    "Category",
     "Column",
     "DPMondrianError",
     "DataError",
@@ -48,6 +49,7 @@ __all__ = [
 
 _HOMES = {
     "DPM": "estimator",
+    "Category": "domain",
     "Column": "domain",
     "PrivacyStatement": "accounting.statement",
     "Release": "artifact",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from dpmondrian.accounting.statement import PrivacyStatement
 from dpmondrian.coordinates import Coordinates
-from dpmondrian.domain import Column, Schema
+from dpmondrian.domain import Schema
 from dpmondrian.exceptions import ReleaseFileError
 from dpmondrian.tree.structure import Tree
 
@@ -34,8 +35,9 @@ class Release:
         Public columns and bounds.
     named : bool
         Whether the columns have names of their own (else x0, x1, ... by position).
-    centres, centre_errors : float64 arrays of shape (n_clusters, n_columns)
-        Cluster centres and the standard errors of the noise in them.
+    centres, centre_errors : float64 arrays of shape (n_clusters, n_centre_columns)
+        Cluster centres and the standard errors of the noise in them, over `Schema.centre_columns`: a value per numeric column,
+        and the share of every category.
     sizes, size_errors : float64 arrays of shape (n_clusters,)
     tree : Tree
     privacy : PrivacyStatement
@@ -55,7 +57,7 @@ class Release:
 
     @property
     def directions(self) -> NDArray[np.float64]:
-        """Public weights of the columns in every direction that rules may name, shape (n_directions, n_columns).
+        """Public weights of the columns in every direction that rules may name, shape (n_directions, n_centre_columns).
 
         A direction is the weighted sum of ``(value - middle) / range`` of the clipped values, with middle and range of the
         bounds; of logarithms on a log scale.
@@ -88,9 +90,16 @@ class Release:
         """Return the release as JSON text."""
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
 
+    def _file_text(self) -> str:
+        return self.to_json() + "\n"
+
     def save(self, path: str | Path) -> None:
         """Write the release to a JSON file."""
-        Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
+        Path(path).write_text(self._file_text(), encoding="utf-8", newline="\n")
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the file that `save` writes."""
+        return hashlib.sha256(self._file_text().encode()).hexdigest()
 
     @classmethod
     def from_json(cls, text: str) -> Release:
@@ -121,9 +130,10 @@ class Release:
 
     @classmethod
     def _from_dict(cls, values: Mapping[str, Any]) -> Release:
-        schema = Schema(tuple(Column(**column) for column in values["columns"]))
+        privacy = PrivacyStatement.from_dict(values["privacy"])
+        schema = Schema.from_dict(values["columns"], privacy.bounds_epsilon)
         clusters = values["clusters"]
-        shape = (len(clusters), len(schema.columns))
+        shape = (len(clusters), len(schema.centre_columns))
 
         def read(field: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
             array = np.array([cluster[field] for cluster in clusters], dtype=np.float64)
@@ -135,10 +145,9 @@ class Release:
             raise ValueError("there are no clusters")
         coordinates = Coordinates(schema, values["parameters"].get("directions", 0))
         tree = Tree.from_dict(coordinates.schema.names, values["tree"], coordinates.rule_ranges, shape[1])
-        tree = replace(tree, log_columns=coordinates.log_columns)
+        tree = replace(tree, log_columns=coordinates.log_columns, categories=coordinates.categories)
         if tree.cluster.max() >= len(clusters):
             raise ValueError("the tree names a cluster that is not there")
-        privacy = PrivacyStatement.from_dict(values["privacy"])
         if list(privacy.bounds) != schema.to_dict() or not isinstance(values["named"], bool):
             raise ValueError("the bounds of the privacy statement are not those of the columns")
         centres = read("centre", shape)

@@ -1,4 +1,4 @@
-"""Public views of the columns: a log scale per column, and directions between columns along which cuts may be made.
+"""Public views of the columns: log scales, indicators of categories, and directions along which cuts may be made.
 
 The algorithm sees *coordinates* in place of values. They follow from the schema and the number of directions, row by row,
 so they cost nothing of the budget, and whatever holds for one row's values holds for its coordinates
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian._validation import check_directions
-from dpmondrian.domain import Column, Schema
+from dpmondrian.domain import OTHER, Category, Column, Indicator, Schema
 from dpmondrian.exceptions import ParameterError
 from dpmondrian.frames import Table
 
@@ -34,14 +34,14 @@ _LOG_TERMS = 12
 
 @dataclass(frozen=True)
 class Coordinates:
-    """What the algorithm sees in place of the values of a row. Without log columns and directions: the values.
+    """What the algorithm sees in place of the values of a row. Of numeric columns without log scales and directions: the values.
 
     Attributes
     ----------
     given : Schema
         The columns as the caller gave them.
     directions : int
-        Number of directions that are added as columns after the given ones.
+        Number of directions that are added as columns after those of centres (`Schema.centre_columns`).
     """
 
     given: Schema
@@ -51,10 +51,10 @@ class Coordinates:
         object.__setattr__(self, "directions", check_directions(self.directions))
         if self.directions and len(self.mixed) < 2:
             raise ParameterError(
-                "The 'directions' parameter must be 0 unless there are two columns to lie between, not counting whole numbers "
-                f"with fewer than {LEAST_VALUES} values. Got {self.directions} instead. Use 0 to cut along columns only."
+                "The 'directions' parameter must be 0 unless there are two columns to lie between, not counting categories and "
+                f"whole numbers with fewer than {LEAST_VALUES} values. Got {self.directions} instead. Use 0 to cut along columns only."
             )
-        taken = sorted({f"direction {j + 1}" for j in range(self.directions)} & set(self.given.names))
+        taken = sorted({f"direction {j + 1}" for j in range(self.directions)} & set(self.given.centre_names))
         if taken:
             raise ParameterError(
                 f"The 'directions' parameter adds columns of these names, which the table has already: {taken!r}. Rename them, "
@@ -64,22 +64,22 @@ class Coordinates:
     @property
     def plain(self) -> bool:
         """Whether coordinates are the values themselves."""
-        return not self.directions and not self.log_columns
+        return not (self.directions or self.log_columns or self.given.categories)
 
     @cached_property
     def log_columns(self) -> tuple[int, ...]:
-        """Indices of the given columns that are on a log scale."""
-        return tuple(j for j, column in enumerate(self.given.columns) if column.log)
+        """Indices of the columns of centres that are on a log scale."""
+        return tuple(j for j, column in enumerate(self.given.centre_columns) if column.log)
 
     @cached_property
     def mixed(self) -> tuple[int, ...]:
-        """Indices of the given columns that directions are made of."""
-        few = [column.whole and column.n_values < LEAST_VALUES for column in self.given.columns]
+        """Indices of the columns of centres that directions are made of."""
+        few = [column.whole and column.n_values < LEAST_VALUES for column in self.given.centre_columns]
         return tuple(j for j, is_few in enumerate(few) if not is_few)
 
     @cached_property
     def schema(self) -> Schema:
-        """The columns of the coordinates: the given ones, with logarithms of bounds on a log scale, then the directions."""
+        """The columns of the coordinates: those of centres, with logarithms of bounds on a log scale, then the directions."""
         if not self.directions:
             return self._scaled
         # |x_i| <= 1/2 in the cube, so no row reaches beyond this; it holds for every row, so it is public.
@@ -91,9 +91,9 @@ class Coordinates:
     def matrix(self) -> NDArray[np.float64]:
         """Unit vectors, one row per direction: direction j of a row x in the cube is (R x)_j.
 
-        The columns of the cube are the given columns on their scales, brought to [-1/2, 1/2] by their bounds.
+        The columns of the cube are those of centres on their scales, brought to [-1/2, 1/2] by their bounds.
         """
-        matrix, mixed = np.zeros((self.directions, len(self.given.columns))), self.mixed
+        matrix, mixed = np.zeros((self.directions, len(self.given.centre_columns))), self.mixed
         if self.directions:
             in_plane = len(mixed) == 2
             matrix[:, mixed] = _in_plane(self.directions) if in_plane else _random(self.directions, len(mixed))
@@ -102,8 +102,17 @@ class Coordinates:
     @property
     def rule_ranges(self) -> tuple[float | None, ...]:
         """Range per column of the tree, from which digits in rules follow; None on a log scale, where they vary."""
-        own = tuple(None if column.log else column.range for column in self.given.columns)
+        own = tuple(None if column.log else column.range for column in self.given.centre_columns)
         return own + self.schema.ranges[len(own) :]
+
+    @property
+    def categories(self) -> dict[int, tuple[str, str]]:
+        """Column and category of every indicator, by its number among the columns of the tree."""
+        return {
+            j: (column.of, column.category)
+            for j, column in enumerate(self.given.centre_columns)
+            if isinstance(column, Indicator)
+        }
 
     def view(self, table: Table, on_missing: str) -> Table:
         """Return the table with coordinates in its blocks; the table itself if they are the values."""
@@ -136,21 +145,45 @@ class Coordinates:
         if self.plain:
             return block
         columns = [
-            _log(_clipped(values, column)) if column.log else values
+            part
             for values, column in zip(block.T, self.given.columns, strict=True)
+            for part in _coordinates_of(values, column, fill_missing)
         ]
         if self.directions:
-            cube = [_in_cube(columns[j], self._scaled.columns[j], fill_missing) for j in self.mixed]
+            cube = [_in_cube(columns[j], self._scaled.centre_columns[j], fill_missing) for j in self.mixed]
             columns += [_weighted_sum(weights, cube) for weights in self.matrix[:, self.mixed].tolist()]
         return np.column_stack(columns)
 
+    def of_centres(self, centres: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the coordinates of released centres: the way back from `values`."""
+        centres = centres.copy()
+        for j in self.log_columns:
+            centres[:, j] = _log(_clipped(centres[:, j], self.given.centre_columns[j]))
+        return centres
+
     def values(self, centres: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return released centres in the columns' own units, within the bounds; geometric means on a log scale."""
-        if not self.log_columns:
+        """Return released centres in the columns' own units, within the bounds.
+
+        Geometric means on a log scale; shares of categories, which add up to one.
+        """
+        if not self.log_columns and not self.given.categories:
             return centres
         centres, log = np.clip(centres, self._scaled.lower, self._scaled.upper), list(self.log_columns)
         centres[:, log] = np.exp(centres[:, log])
+        for own in self._indicators:
+            centres[:, own] = _shares(centres[:, own])
         return np.clip(centres, self.given.lower, self.given.upper)
+
+    @cached_property
+    def _indicators(self) -> list[slice]:
+        """Where the indicators of each column of categories are among the columns of centres."""
+        widths = [len(column.levels) if isinstance(column, Category) else 1 for column in self.given.columns]
+        ends = np.cumsum(widths).tolist()
+        return [
+            slice(end - width, end)
+            for column, width, end in zip(self.given.columns, widths, ends, strict=True)
+            if isinstance(column, Category)
+        ]
 
     def errors(self, errors: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the standard errors of released centres in the columns' own units, in which the centres are `values`.
@@ -159,7 +192,7 @@ class Coordinates:
         """
         if not self.log_columns:
             return errors
-        return errors * np.where([column.log for column in self.given.columns], values, 1.0)
+        return errors * np.where([column.log for column in self.given.centre_columns], values, 1.0)
 
     def thresholds(self, column: NDArray[np.int64], threshold: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return released thresholds of cuts in the columns' own units; those of directions stay as they are."""
@@ -170,13 +203,13 @@ class Coordinates:
 
     @cached_property
     def _scaled(self) -> Schema:
-        """The given columns on their scales, without directions."""
-        if not self.log_columns:
+        """The columns of centres on their scales, without directions."""
+        if not self.log_columns and not self.given.categories:
             return self.given
         return Schema(
             tuple(
                 Column(column.name, math.log(column.lower), math.log(column.upper)) if column.log else column
-                for column in self.given.columns
+                for column in self.given.centre_columns
             )
         )
 
@@ -215,6 +248,30 @@ def _random(n_directions: int, n_columns: int) -> NDArray[np.float64]:
         orthogonal, triangle = np.linalg.qr(normal[start : start + n_columns].T)
         matrices.append((orthogonal * np.sign(np.diag(triangle))).T)  # the signs make all directions equally likely
     return np.concatenate(matrices)
+
+
+def _coordinates_of(
+    values: NDArray[np.float64], column: Column | Category, fill_missing: bool
+) -> list[NDArray[np.float64]]:
+    """Return the coordinates that stand for one column: its values, their logarithms, or the indicators of its categories.
+
+    The middle of categories, which stands for missing ones, is "other".
+    """
+    if isinstance(column, Category):
+        if fill_missing:
+            values = np.where(np.isnan(values), column.levels.index(OTHER), values)
+        lost = np.isnan(values)
+        return [np.where(lost, np.nan, values == number) for number in range(len(column.levels))]
+    return [_log(_clipped(values, column)) if column.log else values]
+
+
+def _shares(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the nearest shares that are not negative and add up to one (projection on the simplex), row by row."""
+    falling = -np.sort(-shares, axis=1)
+    excess = (np.cumsum(falling, axis=1) - 1.0) / np.arange(1, shares.shape[1] + 1)
+    n_positive = (falling > excess).sum(axis=1)
+    nearest: NDArray[np.float64] = np.maximum(shares - excess[np.arange(len(shares)), n_positive - 1][:, None], 0.0)
+    return nearest
 
 
 def _clipped(values: NDArray[np.float64], column: Column) -> NDArray[np.float64]:

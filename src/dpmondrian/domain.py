@@ -1,6 +1,6 @@
-"""What is public about the data: columns, their bounds, and which of them hold whole numbers or have a log scale.
+"""What is public about the data: columns, their bounds or categories, whole numbers, log scales, units.
 
-Bounds come from knowledge about the world ("an age lies between 0 and 120"), never from the rows.
+Bounds and categories come from knowledge about the world ("an age lies between 0 and 120"), never from the rows.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import difflib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Real
 from typing import Any, TypeAlias
 
@@ -16,11 +17,29 @@ import numpy as np
 
 from dpmondrian.exceptions import BoundsError
 
-__all__ = ["Bounds", "Column", "Schema", "is_number", "nearest_names"]
+__all__ = [
+    "OTHER",
+    "Bounds",
+    "Category",
+    "Column",
+    "Indicator",
+    "Schema",
+    "categories_in",
+    "is_number",
+    "nearest_names",
+]
 
-Pair: TypeAlias = Sequence[Any]
+Pair: TypeAlias = "Sequence[Any] | Column | Category"
 Bounds: TypeAlias = "Pair | Sequence[Pair] | Mapping[str, Pair] | Schema | None"
-"""One pair for all columns, a list with one pair per column, a mapping by column name, or a `Schema`."""
+"""One pair for all columns, a list with one pair per column, a mapping by column name, or a `Schema`.
+
+In a mapping, a sequence of texts in place of a pair lists the categories of a column."""
+
+OTHER = "other"
+"""The category of every value that was not declared."""
+
+MOST_CATEGORIES = 1000
+_WEIGHT_UNCUT, _LEAST_WEIGHT = 0.1, 0.01
 
 LARGEST_BOUND, SMALLEST_RANGE = 1e100, 1e-100
 """Bounds beyond these would overflow when distances are squared, or ranges divided."""
@@ -43,6 +62,8 @@ class Column:
     log : bool, default=False
         Whether equal ratios count as equal distances: windows, distances and means are those of the logarithm.
         The bounds must be positive.
+    unit : str, default=""
+        What the values are counted in, such as "years": shown in reports, used for nothing else.
     """
 
     name: str
@@ -50,6 +71,7 @@ class Column:
     upper: float
     whole: bool = False
     log: bool = False
+    unit: str = ""
 
     def __post_init__(self) -> None:
         if not (is_number(self.lower) and is_number(self.upper)):
@@ -66,10 +88,10 @@ class Column:
                 "Choose a larger unit."
             )
         truths = all(isinstance(value, bool | np.bool_) for value in (self.whole, self.log))
-        if not isinstance(self.name, str) or not truths:
+        if not isinstance(self.name, str) or not isinstance(self.unit, str) or not truths:
             raise BoundsError(
-                "A column needs a name and truth values for 'whole' and 'log'. "
-                f"Got {self.name!r}, {self.whole!r}, {self.log!r}."
+                "A column needs a name, truth values for 'whole' and 'log', and a text for 'unit'. "
+                f"Got {self.name!r}, {self.whole!r}, {self.log!r}, {self.unit!r}."
             )
         if self.lower < self.upper < self.lower + SMALLEST_RANGE:
             raise BoundsError(
@@ -112,50 +134,186 @@ class Column:
         """Width of the bounds on the column's own scale."""
         return math.log(self.upper) - math.log(self.lower) if self.log else self.upper - self.lower
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the column as plain JSON values."""
+        values = {"name": self.name, "lower": self.lower, "upper": self.upper, "whole": self.whole}
+        return values | ({"log": True} if self.log else {}) | ({"unit": self.unit} if self.unit else {})
+
+
+@dataclass(frozen=True)
+class Indicator(Column):
+    """Whether a row is in one category: 0 or 1. One of the columns that a `Category` is turned into.
+
+    Attributes
+    ----------
+    of : str
+        Name of the column of categories.
+    category : str
+    cut : bool
+        Whether cuts may be made along it.
+    weight : float
+        Distance of two categories, in ranges of a numeric column.
+    """
+
+    of: str = ""
+    category: str = ""
+    cut: bool = False
+    weight: float = 1.0
+
+    @property
+    def range(self) -> float:
+        """What differences are divided by, so that two rows of different categories are `weight` ranges apart.
+
+        They differ in two indicators, by 1 each, so without a weight their distance is the square root of 2.
+        """
+        return math.sqrt(2.0) / self.weight
+
+
+@dataclass(frozen=True)
+class Category:
+    """A column whose values are categories that are declared beforehand; all others become "other".
+
+    It is turned into one indicator per category, of which every row has exactly one. Centres hold the share of each
+    category in a cluster.
+
+    Parameters
+    ----------
+    name : str
+    categories : sequence of str
+        Known without looking at the data. "other" is added unless it is declared.
+    cut : bool, default=False
+        Whether clusters may be cut apart between categories. Every two categories are apart, with nothing in between, so
+        such cuts divide the clusters into one group per category or combination of categories. Without, categories
+        describe clusters that other columns separate.
+    weight : float, default=None
+        Distance of two rows of different categories, as a part of the distance between the two bounds of a numeric column,
+        from 0.01 to 1. None: 1 with `cut`, else 0.1, so that categories decide only about rows that lie between clusters.
+    """
+
+    name: str
+    categories: tuple[str, ...]
+    cut: bool = False
+    weight: float | None = None
+
+    def __post_init__(self) -> None:
+        given = self.categories
+        if isinstance(given, Sequence) and not isinstance(given, str):
+            object.__setattr__(self, "categories", tuple(given))
+        texts = isinstance(self.categories, tuple) and all(isinstance(item, str) and item for item in given)
+        if not isinstance(self.name, str) or not texts or not given:
+            raise BoundsError(
+                f"The categories of column {self.name!r} must be texts, at least one. Got {given!r}. "
+                "For instance ['basic', 'premium']; numbers are declared as texts too."
+            )
+        if len(set(given)) != len(given) or len(given) > MOST_CATEGORIES:
+            raise BoundsError(
+                f"The categories of column {self.name!r} must be different, and at most {MOST_CATEGORIES}. Got {len(given)}. "
+                "Leave out the ones that are repeated or rare: undeclared values become 'other'."
+            )
+        if not isinstance(self.cut, bool):
+            raise BoundsError(f"The 'cut' of column {self.name!r} must be true or false. Got {self.cut!r}.")
+        if self.weight is None:
+            object.__setattr__(self, "weight", 1.0 if self.cut else _WEIGHT_UNCUT)
+        if not is_number(self.weight) or not _LEAST_WEIGHT <= self.weight <= 1.0:  # type: ignore[operator]
+            raise BoundsError(
+                f"The 'weight' of column {self.name!r} must be a number from {_LEAST_WEIGHT:g} to 1. Got {self.weight!r}. "
+                "Leave it out for the default."
+            )
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """All categories: the declared ones, and "other"."""
+        return self.categories if OTHER in self.categories else (*self.categories, OTHER)
+
+    @property
+    def indicators(self) -> tuple[Indicator, ...]:
+        """One 0/1 column per category."""
+        assert self.weight is not None
+        about = {"whole": True, "of": self.name, "cut": self.cut, "weight": float(self.weight)}
+        return tuple(
+            Indicator(f"{self.name}={level}", 0.0, 1.0, category=level, **about)  # type: ignore[arg-type]
+            for level in self.levels
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the column as plain JSON values."""
+        values = {"name": self.name, "categories": list(self.categories), "weight": self.weight}
+        return values | ({"cut": True} if self.cut else {})
+
 
 @dataclass(frozen=True)
 class Schema:
     """The columns of a table in order: all that DPM needs to know about the data beforehand.
 
+    Parameters
+    ----------
+    columns : sequence of Column and Category
+    bounds_epsilon : float, default=0.0
+        What was spent to estimate bounds from the same rows (`suggest_bounds`); part of the privacy statement.
+
     Examples
     --------
-    >>> Schema((Column("age", 0, 120), Column("children", 0, 12, whole=True))).names
-    ('age', 'children')
+    >>> schema = Schema((Column("age", 0, 120), Category("plan", ("basic", "premium"))))
+    >>> schema.centre_names
+    ('age', 'plan=basic', 'plan=premium', 'plan=other')
     """
 
-    columns: tuple[Column, ...]
+    columns: tuple[Column | Category, ...]
+    bounds_epsilon: float = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
         if not self.columns:
             raise BoundsError("A schema needs at least one column. Got none.")
-        repeated = sorted({name for name in self.names if self.names.count(name) > 1})
-        if repeated:
-            raise BoundsError(f"Column names must be different. Got {repeated} more than once; rename them.")
+        for names in (self.names, self.centre_names):
+            repeated = sorted({name for name in names if names.count(name) > 1})
+            if repeated:
+                raise BoundsError(f"Column names must be different. Got {repeated} more than once; rename them.")
+        if not is_number(self.bounds_epsilon) or self.bounds_epsilon < 0:
+            raise BoundsError(f"The 'bounds_epsilon' of a schema must be a number >= 0. Got {self.bounds_epsilon!r}.")
 
     @property
     def names(self) -> tuple[str, ...]:
         """Column names in order."""
         return tuple(column.name for column in self.columns)
 
+    @cached_property
+    def centre_columns(self) -> tuple[Column, ...]:
+        """The columns of centres: the numeric ones, and in place of each column of categories its indicators."""
+        return tuple(
+            part
+            for column in self.columns
+            for part in (column.indicators if isinstance(column, Category) else (column,))
+        )
+
+    @property
+    def centre_names(self) -> tuple[str, ...]:
+        """Names of the columns of centres, such as "age" and "plan=basic"."""
+        return tuple(column.name for column in self.centre_columns)
+
+    @property
+    def categories(self) -> dict[str, Category]:
+        """The columns of categories, by name."""
+        return {column.name: column for column in self.columns if isinstance(column, Category)}
+
     @property
     def lower(self) -> np.ndarray:
-        """Lower bounds, shape (n_columns,), float64."""
-        return np.array([column.lower for column in self.columns])
+        """Lower bounds of the columns of centres, float64."""
+        return np.array([column.lower for column in self.centre_columns])
 
     @property
     def upper(self) -> np.ndarray:
-        """Upper bounds, shape (n_columns,), float64."""
-        return np.array([column.upper for column in self.columns])
+        """Upper bounds of the columns of centres, float64."""
+        return np.array([column.upper for column in self.centre_columns])
 
     @property
     def ranges(self) -> tuple[float, ...]:
-        """Width of every column's bounds, on its own scale."""
-        return tuple(column.range for column in self.columns)
+        """Width of the bounds of the columns of centres, each on its own scale."""
+        return tuple(column.range for column in self.centre_columns)
 
     @property
     def weights(self) -> np.ndarray:
-        """Factor per column that brings differences to a common scale, shape (n_columns,).
+        """Factor per column of centres that brings differences to a common scale.
 
         A difference is divided by its column's range and multiplied by the mean range, so that a column
         in grams counts like one in kilograms. With one pair of bounds for all columns every factor is 1
@@ -166,11 +324,13 @@ class Schema:
 
     def to_dict(self) -> list[dict[str, Any]]:
         """Return the columns as plain JSON values."""
-        return [
-            {"name": column.name, "lower": column.lower, "upper": column.upper, "whole": column.whole}
-            | ({"log": True} if column.log else {})
-            for column in self.columns
-        ]
+        return [column.to_dict() for column in self.columns]
+
+    @classmethod
+    def from_dict(cls, columns: Sequence[Mapping[str, Any]], bounds_epsilon: float = 0.0) -> Schema:
+        """Return the schema of what `to_dict` wrote; raise TypeError or BoundsError if it is none."""
+        kinds = [Category if "categories" in column else Column for column in columns]
+        return cls(tuple(kind(**column) for kind, column in zip(kinds, columns, strict=True)), bounds_epsilon)
 
     @classmethod
     def from_bounds(cls, bounds: Bounds, names: Sequence[str], whole: Sequence[bool]) -> Schema:
@@ -204,7 +364,7 @@ class Schema:
         return cls(tuple(_column(n, bounds[n], w) for n, w in zip(names, whole, strict=True)))
 
     @classmethod
-    def _from_list(cls, bounds: Sequence[Pair], names: Sequence[str], whole: Sequence[bool]) -> Schema:
+    def _from_list(cls, bounds: Any, names: Sequence[str], whole: Sequence[bool]) -> Schema:
         try:
             pairs = list(bounds)
         except TypeError:
@@ -222,7 +382,7 @@ class Schema:
     def _ordered_as(self, names: Sequence[str]) -> Schema:
         _check_same_names(self.names, names)
         by_name = dict(zip(self.names, self.columns, strict=True))
-        return Schema(tuple(by_name[name] for name in names))
+        return Schema(tuple(by_name[name] for name in names), self.bounds_epsilon)
 
 
 def _check_same_names(given: Sequence[str], names: Sequence[str]) -> None:
@@ -238,6 +398,16 @@ def _check_same_names(given: Sequence[str], names: Sequence[str]) -> None:
             f"The 'bounds' parameter must name every column. Missing: {missing!r}. "
             "Add their bounds, or fit on a table without these columns."
         )
+
+
+def categories_in(bounds: Bounds) -> dict[str, Category]:
+    """Return the columns of categories that are declared in bounds, by name."""
+    if isinstance(bounds, Schema):
+        return bounds.categories
+    if not isinstance(bounds, Mapping):
+        return {}
+    columns = {str(name): _declared(str(name), pair) for name, pair in bounds.items()}
+    return {name: column for name, column in columns.items() if isinstance(column, Category)}
 
 
 def nearest_names(unknown: Sequence[Any], known: Sequence[str]) -> str:
@@ -266,7 +436,22 @@ def _is_one_pair(bounds: Any) -> bool:
     return isinstance(bounds[0], Real) or bounds[0] is None
 
 
-def _column(name: str, pair: Any, whole: bool) -> Column:
+def _declared(name: str, pair: Any) -> Column | Category | None:
+    """Return a column that is declared in full: as an object, or by its categories; else None."""
+    if isinstance(pair, Column | Category):
+        if pair.name != name:
+            raise BoundsError(
+                f"The 'bounds' mapping holds column {pair.name!r} under the name {name!r}. Use one name for both."
+            )
+        return pair
+    texts = isinstance(pair, Sequence) and not isinstance(pair, str) and all(isinstance(item, str) for item in pair)
+    return Category(name, tuple(pair)) if texts and pair else None
+
+
+def _column(name: str, pair: Any, whole: bool) -> Column | Category:
+    declared = _declared(name, pair)
+    if declared is not None:
+        return declared
     items = list(pair) if isinstance(pair, Sequence | np.ndarray) and not isinstance(pair, str) else [pair]
     if len(items) > 2 and isinstance(items[0], str):  # ("children", 0, 12, "int")
         if items[0] != name:
@@ -280,7 +465,7 @@ def _column(name: str, pair: Any, whole: bool) -> Column:
     if len(items) != 2 + len(kinds) + log or len(kinds) > 1:
         raise BoundsError(
             f"The bounds of column {name!r} must be a pair (lower, upper), with 'int', 'float' or 'log' as an optional third "
-            f"item. Got {pair!r}. For instance {_EXAMPLE}."
+            f"item, or a list of categories. Got {pair!r}. For instance {_EXAMPLE}."
         )
     # A log scale overrides the type of the column, like "float"; "int" beside it is refused.
     return Column(name, items[0], items[1], _WHOLE_WORDS[kinds[0]] if kinds else whole and not log, log)

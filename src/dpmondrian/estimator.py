@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from dpmondrian.accounting.statement import PrivacyStatement, make_statement
 from dpmondrian.algorithm import ALPHA, ALPHA_WITH_K, DEPTH, DEPTH_WITH_K, Clustering, Settings, cluster, make_plan
 from dpmondrian.artifact import Release
 from dpmondrian.coordinates import Coordinates
-from dpmondrian.domain import Bounds, Schema
+from dpmondrian.domain import Bounds, Schema, categories_in
 from dpmondrian.engines.memory import MISSING_RULES, MemoryEngine, clipped_rows, missing_value_error
 from dpmondrian.engines.threads import Threads
 from dpmondrian.exceptions import DataError, NotReleasableWarning, ParameterError, ReleaseFileError
@@ -26,6 +27,9 @@ from dpmondrian.frames import Table, read_table
 from dpmondrian.kernels import compiled
 from dpmondrian.release import Door
 from dpmondrian.tree.structure import Tree
+
+if TYPE_CHECKING:
+    from dpmondrian.files.budget import Budget
 
 __all__ = ["DPM"]
 
@@ -45,7 +49,8 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
     bounds : pair, list of pairs, mapping from column name to pair, or Schema
         Range of every column, known *without looking at the data*. Values beyond are clipped. A third item
         ``"int"`` marks whole numbers, ``"float"`` the contrary; without it the column's type decides. ``"log"`` puts
-        a positive column on a log scale, for values that differ by ratios, such as incomes.
+        a positive column on a log scale, for values that differ by ratios, such as incomes. A list of texts in place of a
+        pair declares categories, ``{"plan": ["basic", "premium"]}``; see `Category`.
     n_clusters : int, default=None
         None lets the data decide: valleys and bridges. With k, the tree cuts wherever it is emptiest, and its many leaves are
         merged to k clusters, which private Lloyd steps improve (the paper's variant only merges: at most k).
@@ -53,6 +58,9 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         "paper" uses the paper's scores, shares, composition and averages, corrected where its guarantee failed.
     rows_per_person : int, default=1
         Most rows that one person can have in the table. Every sensitivity is multiplied by it.
+    person_id : str, default=None
+        Column that tells to whom a row belongs. At most `rows_per_person` rows of each person are kept, chosen at random,
+        before anything else. None: nobody has more rows than that, and you vouch for it.
     on_missing : {"error", "drop", "middle"}, default="error"
         What happens to missing or infinite values: an error, the row is left out, or the middle of the bounds.
     max_depth : int, default=None
@@ -85,7 +93,8 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (n_clusters_, n_features_in_)
-        Released centres, largest cluster first.
+        Released centres, largest cluster first. In place of a column of categories there is one column per category, with
+        its share in the cluster (``release_.schema.centre_names``).
     cluster_sizes_ : ndarray of shape (n_clusters_,)
         Released sizes, with noise, so not whole: of the cells nearest to each centre (in the paper's variant of the leaves).
     n_clusters_ : int
@@ -119,6 +128,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         n_clusters: int | None = None,
         variant: str = "default",
         rows_per_person: int = 1,
+        person_id: str | None = None,
         on_missing: str = "error",
         max_depth: int | None = None,
         windows: int = 128,
@@ -136,6 +146,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         self.n_clusters = n_clusters
         self.variant = variant
         self.rows_per_person = rows_per_person
+        self.person_id = person_id
         self.on_missing = on_missing
         self.max_depth = max_depth
         self.windows = windows
@@ -147,7 +158,14 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         self.directions = directions
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> DPM:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        budget: Budget | str | Path | None = None,
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> DPM:
         """Cluster the rows of `X`. Spends the budget once; each further fit on the same rows spends it again.
 
         Parameters
@@ -155,6 +173,11 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         X : array or data frame of shape (n_samples, n_features)
             NumPy array, or pandas, polars or Arrow table.
         y : ignored
+        budget : Budget or path of its file, optional
+            The ledger of this data set. It is charged before the first value is released, and refuses what would go over its
+            total.
+        progress : callable, optional
+            Called with the name of what is drawn, how many draws of the plan are behind, and how many there are in all.
 
         Returns
         -------
@@ -162,10 +185,12 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         """
         settings = self._settings()
         seed = check.seed_of(self.random_state)
-        table = read_table(X)
+        table = read_table(X, categories_in(self.bounds), self.person_id)
         schema = Schema.from_bounds(self.bounds, table.names, table.whole)
+        self._check_categories(schema, settings)
         coordinates = Coordinates(schema, settings.directions)
-        door = Door(make_plan(settings), settings.rows_per_person, seed)
+        spending = _Spending(budget, settings, progress)
+        door = Door(make_plan(settings), settings.rows_per_person, seed, spending.before_draw)
         if seed is not None:
             warnings.warn(
                 "random_state is set: the noise of this run can be reproduced, so its result protects nobody and must not "
@@ -173,10 +198,13 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
                 NotReleasableWarning,
                 stacklevel=2,
             )
-        with MemoryEngine(coordinates.view(table, self.on_missing), coordinates.schema, self.on_missing) as engine:
+        kept = table
+        if self.person_id is not None:
+            kept = table.limited(settings.rows_per_person, door.row_keys(table.n_rows), self.on_missing)
+        with MemoryEngine(coordinates.view(kept, self.on_missing), coordinates.schema, self.on_missing) as engine:
             clusters = _in_own_units(cluster(engine, door, coordinates.schema, settings), coordinates)
             statement = make_statement(
-                door.plan, door.close(), schema, settings.rows_per_person, settings.variant, door.secure
+                door.plan, door.close(), schema, settings.rows_per_person, settings.variant, door.secure, self.person_id
             )
             self._take(
                 Release(
@@ -188,12 +216,14 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
                     size_errors=clusters.size_errors,
                     tree=clusters.tree,
                     privacy=statement,
-                    parameters={"on_missing": self.on_missing} | settings.beyond_privacy(),
+                    parameters={"on_missing": self.on_missing, "person_id": self.person_id} | settings.beyond_privacy(),
                 )
             )
+            spending.finish(self.release_)
             if not table.text_names:  # scikit-learn's convention: feature names are text or not there
                 del self.feature_names_in_
-            self._labels = self._nearest(table, engine.threads, engine.nodes_of_rows(), clusters.cluster_of_node)
+            nodes = engine.nodes_of_rows() if kept is table else None
+            self._labels = self._nearest(table, engine.threads, nodes, clusters.cluster_of_node)
         return self
 
     @property
@@ -241,10 +271,10 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
     def load(cls, path: str | Path) -> DPM:
         """Return a fitted estimator from a saved release: it predicts, and holds no rows."""
         release = Release.load(path)
-        columns, privacy = release.schema.columns, release.privacy
+        privacy = release.privacy
         pairs = [
             (column.lower, column.upper, "log" if column.log else "int" if column.whole else "float")
-            for column in columns
+            for column in release.schema.centre_columns
         ]
         try:
             model = cls(
@@ -284,6 +314,10 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
                 "The 'alpha' parameter of DPM weighs emptiness, which is scored with 'n_clusters' and in variant='paper' only. "
                 f"Got {self.alpha!r}. Leave alpha=None."
             )
+        if self.person_id is not None and not isinstance(self.person_id, str):
+            raise ParameterError(
+                f"The 'person_id' parameter must be None or the name of a column. Got {self.person_id!r} instead."
+            )
         alpha = self.alpha
         if alpha is None:
             alpha = ALPHA if self.n_clusters is None or variant == "paper" else ALPHA_WITH_K
@@ -315,6 +349,21 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             **optional,
         )
 
+    @staticmethod
+    def _check_categories(schema: Schema, settings: Settings) -> None:
+        """Refuse categories where they cannot be used."""
+        if schema.categories and settings.paper:
+            raise ParameterError(
+                f"The 'variant' parameter must be 'default' with categories. Got 'paper', and categories in columns "
+                f"{list(schema.categories)!r}. The paper knows numbers only."
+            )
+        if settings.finds_k and not any(getattr(column, "cut", True) for column in schema.columns):
+            raise ParameterError(
+                "The 'bounds' parameter holds only categories along which nothing may be cut, so there would be one cluster. Add "
+                "a numeric column, or allow cuts between categories: Category(name, categories, cut=True), in a schema file "
+                "'cut = true'; or give 'n_clusters'."
+            )
+
     def _missing_rule(self) -> int:
         return MISSING_RULES[check.check_choice("on_missing", self.on_missing, tuple(MISSING_RULES))]
 
@@ -336,7 +385,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
     def _table(self, X: Any) -> Table:
         """Return a table to predict on, with its columns in the order of the fit."""
         check_is_fitted(self)
-        table = read_table(X)
+        table = read_table(X, self.release_.schema.categories, self.person_id, person_needed=False)
         if self.release_.named:
             table = table.reordered(self.release_.schema.names)
         if table.n_columns != self.n_features_in_:
@@ -348,7 +397,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
     def _for_distances(self, table: Table) -> tuple[Table, Schema, NDArray[np.float64]]:
         """Return rows, columns and centres on the columns' scales; directions play no part in distances."""
         coordinates = Coordinates(self.release_.schema)
-        centres = coordinates.of_rows(self.release_.centres)
+        centres = coordinates.of_centres(self.release_.centres)
         return coordinates.view(table, self.on_missing), coordinates.schema, centres
 
     def _nearest(
@@ -390,6 +439,35 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         return tags
 
 
+class _Spending:
+    """Charges the budget of the data set before the first draw of a fit, and tells how far the draws have come."""
+
+    def __init__(
+        self,
+        budget: Budget | str | Path | None,
+        settings: Settings,
+        progress: Callable[[str, int, int], None] | None,
+    ) -> None:
+        if isinstance(budget, str | Path):
+            from dpmondrian.files.budget import Budget
+
+            budget = Budget(budget)
+        self._budget = budget
+        self._settings = settings
+        self._progress = progress
+        self._entry: str | None = None
+
+    def before_draw(self, name: str, n_done: int, n_planned: int) -> None:
+        if n_done == 0 and self._budget is not None:
+            self._entry = self._budget.charge(self._settings.epsilon, self._settings.delta, "clustering")
+        if self._progress is not None:
+            self._progress(name, n_done, n_planned)
+
+    def finish(self, release: Release) -> None:
+        if self._budget is not None and self._entry is not None:
+            self._budget.finish(self._entry, release.digest())
+
+
 def _in_own_units(clusters: Clustering, coordinates: Coordinates) -> Clustering:
     """Return released clusters in the units of the given columns; cuts along directions stay as they are."""
     if coordinates.plain:
@@ -401,6 +479,7 @@ def _in_own_units(clusters: Clustering, coordinates: Coordinates) -> Clustering:
         ranges=coordinates.rule_ranges,
         leaf_centres=None if tree.leaf_centres is None else coordinates.values(tree.leaf_centres),
         log_columns=coordinates.log_columns,
+        categories=coordinates.categories,
     )
     errors = coordinates.errors(clusters.centre_errors, centres)
     return replace(clusters, centres=centres, centre_errors=errors, tree=tree)

@@ -7,6 +7,7 @@
     │   └── BoundsError                    the public facts about the columns are missing or wrong
     ├── DataError (also ValueError)        the table cannot be used as it is
     ├── ReleaseFileError (also ValueError) a saved release cannot be read
+    ├── OutputError (also OSError)         a result cannot be written
     └── BudgetError (also RuntimeError)    a draw or a plan would cost more than was allowed
 
     NotReleasableWarning (UserWarning)     the noise of this run can be reproduced: research only
@@ -22,6 +23,7 @@ __all__ = [
     "DPMondrianError",
     "DataError",
     "NotReleasableWarning",
+    "OutputError",
     "ParameterError",
     "ReleaseFileError",
 ]
@@ -45,6 +47,10 @@ class DataError(DPMondrianError, ValueError):
 
 class ReleaseFileError(DPMondrianError, ValueError):
     """A saved release is not a release, is damaged, or is of a newer format."""
+
+
+class OutputError(DPMondrianError, OSError):
+    """A result cannot be written where it should go; what was there before is unchanged."""
 
 
 class BudgetError(DPMondrianError, RuntimeError):

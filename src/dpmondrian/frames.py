@@ -1,19 +1,20 @@
 """Tables in, blocks of float64 rows out: NumPy arrays, and pandas, polars, Arrow through narwhals.
 
-A table is read in blocks, so that no second copy of it is ever in memory.
+A table is read in blocks, so that no second copy of it is ever in memory. A category becomes its number among the
+declared ones. A column that tells to whom a row belongs is used to limit the rows per person, and for nothing else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.domain import nearest_names
+from dpmondrian.domain import OTHER, Category, nearest_names
 from dpmondrian.exceptions import DataError
 
 __all__ = ["BLOCK_ROWS", "Table", "read_table"]
@@ -38,14 +39,18 @@ class Table:
         Whether each column has an integer type.
     n_rows : int
         Exact: stays inside.
+    categories : mapping from column name to Category
+        Columns whose values are categories: blocks hold their numbers among `Category.levels`, NaN where one is missing.
     """
 
     names: tuple[str, ...]
     named: bool
     whole: tuple[bool, ...]
-    n_rows: int
-    _source: Any
+    n_rows: int = field(repr=False)
+    _source: Any = field(repr=False)
     text_names: bool = True
+    categories: Mapping[str, Category] = field(default_factory=dict)
+    _person: Any = field(default=None, repr=False)
 
     @property
     def n_columns(self) -> int:
@@ -54,7 +59,7 @@ class Table:
 
     def block(self, start: int) -> NDArray[np.float64]:
         """Return the rows from `start` on as a C-contiguous float64 block of shape (<= BLOCK_ROWS, n_columns)."""
-        return _as_floats(self._source[start : start + BLOCK_ROWS])
+        return _as_floats(self._source[start : start + BLOCK_ROWS], self.categories)
 
     def blocks(self) -> Iterator[NDArray[np.float64]]:
         """Yield all blocks in order."""
@@ -80,13 +85,61 @@ class Table:
                 f"The table has columns that the model was not fitted on: {extra!r}. Leave them out; the model knows "
                 f"{list(names)!r}."
             )
-        order = [self.names.index(name) for name in names]
-        source = self._source.select(list(names))
-        return Table(tuple(names), True, tuple(self.whole[i] for i in order), self.n_rows, source, self.text_names)
+        whole = tuple(self.whole[self.names.index(name)] for name in names)
+        return replace(self, names=tuple(names), whole=whole, _source=self._source.select(list(names)))
+
+    def limited(self, most: int, keys: NDArray[np.uint64], on_missing: str) -> Table:
+        """Return the table with at most so many rows of each person: those with the smallest of the random keys.
+
+        Rows of which it is not known to whom they belong are left out, or are an error with ``on_missing="error"``.
+
+        Privacy
+        -------
+        Whether a row is kept depends on the rows and keys of its person alone. So adding a person's rows adds at most `most`
+        rows to what this returns, and leaves the law of the others as it was. Argument: ``docs/privacy/persons.md``; tests
+        that try to break it: ``tests/privacy/test_persons.py``.
+        """
+        person = _numbered(self._person)
+        known = person >= 0
+        if on_missing == "error" and not known.all():
+            raise DataError(
+                "The column of 'person_id' contains missing values, and on_missing='error'. Use on_missing='drop' or 'middle' to "
+                "leave rows out of which it is not known to whom they belong."
+            )
+        kept = known & first_of_each(person, keys, most)
+        mask = nw.new_series("kept", kept, nw.Boolean, backend=self._source.implementation)
+        return replace(self, n_rows=int(kept.sum()), _source=self._source.filter(mask), _person=None)
 
 
-def read_table(X: Any) -> Table:
-    """Return a view of a two-dimensional array or data frame, checked for shape and types only."""
+def first_of_each(group: NDArray[np.int64], keys: NDArray[np.uint64], most: int) -> NDArray[np.bool_]:
+    """Return which rows are among the `most` ones of their group with the smallest keys."""
+    order = np.lexsort((keys, group))
+    begins = np.flatnonzero(np.diff(group[order], prepend=-2))
+    rank = np.arange(len(group)) - np.repeat(begins, np.diff(begins, append=len(group)))
+    kept = np.empty(len(group), dtype=bool)
+    kept[order] = rank < most
+    return kept
+
+
+def read_table(
+    X: Any,
+    categories: Mapping[str, Category] | None = None,
+    person_id: str | None = None,
+    *,
+    person_needed: bool = True,
+) -> Table:
+    """Return a view of a two-dimensional array or data frame, checked for shape and types only.
+
+    Parameters
+    ----------
+    X : array or data frame
+    categories : mapping from column name to Category, optional
+        Columns that may hold other things than numbers.
+    person_id : str, optional
+        Column that tells to whom a row belongs; it is not among the columns of the table.
+    person_needed : bool
+        Whether that column must be there.
+    """
     X, text_names = _with_text_names(X)
     try:
         frame = nw.from_native(X, eager_only=True, pass_through=True)
@@ -95,9 +148,14 @@ def read_table(X: Any) -> Table:
         repeated = sorted({name for name in names if names.count(name) > 1})
         raise DataError(f"Column names must be different. Got {repeated!r} more than once; rename them.") from None
     if isinstance(frame, nw.DataFrame):
-        return _read_frame(frame, text_names)
+        there = person_needed or person_id in frame.columns
+        return _read_frame(frame, text_names, categories or {}, person_id if there else None)
     if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
         raise DataError("The table is lazy. Call its collect() first, and pass what that returns.")
+    if categories or (person_needed and person_id is not None):
+        raise DataError(
+            "Categories and 'person_id' need a table with column names: pandas, polars or Arrow. Got an array."
+        )
     return _read_array(X)
 
 
@@ -109,7 +167,17 @@ def _with_text_names(X: Any) -> tuple[Any, bool]:
     return X.set_axis([str(name) for name in names], axis=1), False
 
 
-def _read_frame(frame: nw.DataFrame[Any], text_names: bool) -> Table:
+def _read_frame(
+    frame: nw.DataFrame[Any], text_names: bool, categories: Mapping[str, Category], person_id: str | None
+) -> Table:
+    person = None
+    if person_id is not None:
+        if person_id not in frame.columns:
+            raise DataError(
+                f"The 'person_id' parameter must name a column of the table. Got {person_id!r}."
+                f"{nearest_names([person_id], frame.columns)} Columns of the table: {frame.columns!r}."
+            )
+        person, frame = frame[person_id], frame.drop(person_id)
     names = frame.columns
     if not names:
         raise DataError("The table has no columns. Give at least one numeric column.")
@@ -117,15 +185,16 @@ def _read_frame(frame: nw.DataFrame[Any], text_names: bool) -> Table:
     types = frame.schema
     for name in names:
         dtype = types[name]
-        if not (dtype.is_numeric() or dtype == nw.Boolean):
+        if not (name in categories or dtype.is_numeric() or dtype == nw.Boolean):
             raise DataError(
                 # Only the type's name: an enumeration would print its categories, which may come from the rows.
-                f"Column {name!r} has type {type(dtype).__name__}, but only numbers are clustered. Leave it out, or turn it "
-                "into numbers: days since a fixed date, or one 0/1 column per category, with the categories fixed beforehand "
-                "and not read from the data."
+                f"Column {name!r} has type {type(dtype).__name__}, but only numbers and declared categories are clustered. "
+                "Leave it out, or turn it into numbers, such as days since a fixed date, or declare its categories in the "
+                "bounds, from public knowledge and not from the data: {'plan': ['basic', 'premium']}."
             )
     whole = tuple(types[name].is_integer() or types[name] == nw.Boolean for name in names)
-    return Table(tuple(names), True, whole, len(frame), frame, text_names)
+    own = {name: categories[name] for name in names if name in categories}
+    return Table(tuple(names), True, whole, len(frame), frame, text_names, own, person)
 
 
 def _read_array(X: Any) -> Table:
@@ -178,10 +247,46 @@ def _numbers(array: NDArray[np.object_]) -> NDArray[np.float64]:
         ) from None
 
 
-def _as_floats(rows: Any) -> NDArray[np.float64]:
-    if isinstance(rows, nw.DataFrame):
-        return np.ascontiguousarray(np.column_stack([_column_as_floats(rows[name]) for name in rows.columns]))
-    return np.ascontiguousarray(rows, dtype=np.float64)
+def _as_floats(rows: Any, categories: Mapping[str, Category]) -> NDArray[np.float64]:
+    if not isinstance(rows, nw.DataFrame):
+        return np.ascontiguousarray(rows, dtype=np.float64)
+    columns = [
+        _category_numbers(rows[name], categories[name]) if name in categories else _column_as_floats(rows[name])
+        for name in rows.columns
+    ]
+    return np.ascontiguousarray(np.column_stack(columns))
+
+
+def _category_numbers(column: nw.Series[Any], category: Category) -> NDArray[np.float64]:
+    """Return the numbers of a column's values among the levels of its category; undeclared ones are "other"."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = _as_arrow(column).cast(pa.string())
+    found = pc.fill_null(pc.index_in(texts, pa.array(category.levels)), category.levels.index(OTHER))
+    numbers = np.asarray(found, dtype=np.float64)
+    return np.where(np.asarray(pc.is_null(texts), dtype=bool), np.nan, numbers)
+
+
+def _numbered(column: nw.Series[Any]) -> NDArray[np.int64]:
+    """Return a number for each different value of a column, -1 for missing ones."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    values = _as_arrow(column)
+    if pa.types.is_floating(values.type):
+        values = pc.if_else(pc.is_nan(values), None, values)
+    codes = pc.dictionary_encode(values)
+    codes = codes.combine_chunks() if isinstance(codes, pa.ChunkedArray) else codes
+    codes = codes.chunk(0) if isinstance(codes, pa.ChunkedArray) else codes
+    return np.asarray(pc.fill_null(codes.indices, -1), dtype=np.int64)
+
+
+def _as_arrow(column: nw.Series[Any]) -> Any:
+    try:
+        return column.to_arrow()
+    except Exception:  # Arrow's errors quote a value
+        raise DataError(f"Column {column.name!r} holds values of several types. Turn them all into texts.") from None
 
 
 def _column_as_floats(column: nw.Series[Any]) -> NDArray[np.float64]:

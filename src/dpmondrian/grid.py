@@ -7,7 +7,8 @@ Two integer views of a clipped value, both public functions of that value alone:
 - its *code*, ``place // places_per_code``: the half-interval it lies in. A cut separates the codes
   below it from the rest, so the side of a row follows from its code alone.
 
-Whole-number columns get places on their values, and codes that hold the same number of values each.
+Whole-number columns get places on their values, and codes that hold the same number of values each. The indicators of a
+column of categories get 0 and one more place, so far apart as their weight says.
 The last columns may be directions (`dpmondrian.coordinates`), which have codes and cuts and no places.
 """
 
@@ -20,13 +21,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.domain import Column, Schema
+from dpmondrian.domain import Column, Indicator, Schema
 
 __all__ = ["PLACES", "Grid"]
 
 PLACES = 2**16
 _MOST_WHOLE_VALUES = 2**15
 """Whole-number columns with more values than this are gridded like continuous ones."""
+_INDICATOR_CODES = 5
+"""So many that a window of two codes fits between the values 0 and 1, where a cut sees no rows."""
 
 
 @dataclass(frozen=True)
@@ -62,12 +65,14 @@ class Grid:
     @classmethod
     def with_windows(cls, schema: Schema, windows: int, n_measured: int | None = None) -> Grid:
         """Return the default grid: `windows` intervals per column, overlapping by half, public."""
-        return cls._of(schema, [_layout(column, windows) for column in schema.columns], stride=1, n_measured=n_measured)
+        return cls._of(
+            schema, [_layout(column, windows) for column in schema.centre_columns], stride=1, n_measured=n_measured
+        )
 
     @classmethod
     def with_intervals(cls, schema: Schema, n_intervals: int) -> Grid:
         """Return the paper's grid: disjoint intervals, a cut in the middle of each."""
-        return cls._of(schema, [_continuous(column, 2 * n_intervals) for column in schema.columns], stride=2)
+        return cls._of(schema, [_continuous(column, 2 * n_intervals) for column in schema.centre_columns], stride=2)
 
     @classmethod
     def _of(cls, schema: Schema, layouts: list[_Layout], stride: int, n_measured: int | None = None) -> Grid:
@@ -104,6 +109,39 @@ class Grid:
     def n_columns(self) -> int:
         """Number of columns."""
         return len(self.origin)
+
+    @cached_property
+    def one_hot(self) -> NDArray[np.bool_]:
+        """Whether each column is an indicator: of those of one column of categories, every row has exactly one."""
+        return np.array([isinstance(column, Indicator) for column in self.schema.columns])
+
+    @cached_property
+    def block_begins(self) -> NDArray[np.int64]:
+        """First column of every block: the indicators of one column of categories, or a single other column."""
+        owner = [column.of if isinstance(column, Indicator) else None for column in self.schema.columns]
+        new = [of is None or j == 0 or of != owner[j - 1] for j, of in enumerate(owner)]
+        return np.flatnonzero(new)
+
+    @property
+    def block_sizes(self) -> NDArray[np.int64]:
+        """Number of columns of every block."""
+        return np.diff(self.block_begins, append=self.n_columns)
+
+    def possible(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return boxes in places, both (n_boxes, n_columns), without the places of indicators that no row of a box can have.
+
+        An indicator is 0 or 1; if one of a block is 1 the others are 0, and if all others are 0 it is 1.
+        """
+        if not self.one_hot.any():
+            return low, high
+        low = np.where(self.one_hot & (low > 0), self.last_place, low)
+        high = np.where(self.one_hot & (high < self.last_place), 0, high)
+        begins, sizes = self.block_begins, self.block_sizes
+        decided = np.repeat(np.maximum.reduceat(low, begins, axis=1) > 0, sizes, axis=1)
+        high = np.where(self.one_hot & decided & (low == 0), 0, high)
+        n_open = np.add.reduceat((high > 0).astype(np.int64), begins, axis=1)
+        only = self.one_hot & (high > 0) & np.repeat(n_open == 1, sizes, axis=1)
+        return np.where(only, self.last_place, low), high
 
     @property
     def most_codes(self) -> int:
@@ -165,6 +203,8 @@ def _layout(column: Column, windows: int) -> _Layout:
     Whole numbers: up to `windows` values, each value is an interval of its own (two codes, the value in
     the lower one, so there are cuts on both sides of it); beyond that a code holds several values.
     """
+    if isinstance(column, Indicator):
+        return _indicator(column)
     n_values = column.n_values
     if not column.whole or not 2 <= n_values <= _MOST_WHOLE_VALUES:
         return _continuous(column, 2 * windows)
@@ -180,3 +220,14 @@ def _layout(column: Column, windows: int) -> _Layout:
         places_per_code = values_per_code * places_per_value
     last_place = (n_values - 1) * places_per_value
     return _Layout(origin, 1.0 / places_per_value, True, n_codes, places_per_code, last_place)
+
+
+def _indicator(column: Indicator) -> _Layout:
+    """Return the layout of an indicator: 0 at place 0, and 1 where two rows of different categories are `weight` ranges apart.
+
+    They differ by that place in two columns. Without cuts all places have one code.
+    """
+    places_per_code = int(PLACES / column.range) // (_INDICATOR_CODES - 1)
+    last_place = places_per_code * (_INDICATOR_CODES - 1)
+    n_codes, places_per_code = (_INDICATOR_CODES, places_per_code) if column.cut else (1, PLACES)
+    return _Layout(0.0, 1.0 / last_place, True, n_codes, places_per_code, last_place)

@@ -20,7 +20,7 @@ removed. Proofs: ``docs/privacy/``.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,19 +54,33 @@ class Door:
         Every sensitivity is multiplied by this.
     seed : int or None
         None draws secure noise. An int makes a reproducible run that may not be released.
+    before_draw : callable, optional
+        Called before each draw with its name, how many draws of the plan are behind, and how many are planned. If it
+        raises, nothing is drawn.
     """
 
-    def __init__(self, plan: Plan, rows_per_person: int = 1, seed: int | None = None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        rows_per_person: int = 1,
+        seed: int | None = None,
+        before_draw: Callable[[str, int, int], None] | None = None,
+    ) -> None:
         plan.verify()
         self.plan = plan
         self.rows_per_person = rows_per_person
         self.secure = seed is None
         self._sampler = Sampler(SecureBits() if seed is None else SeededBits(seed))
         self._ledger = Ledger(plan, rows_per_person)
+        self._before_draw = before_draw
 
     def public_randomness(self, *purpose: str | int) -> np.random.Generator:
         """Return a generator for choices that do not depend on the data and protect nothing, such as a start."""
         return np.random.default_rng(self._sampler.public_seed(*purpose))
+
+    def row_keys(self, n_rows: int) -> NDArray[np.uint64]:
+        """Return a random number for every row, by which to choose the rows of a person that are kept: secret."""
+        return self._sampler.row_keys(n_rows)
 
     def check_noise_fits(self, largest_sensitivity: float) -> None:
         """Refuse, before anything is drawn, a run whose noise 64-bit integers could not hold."""
@@ -150,27 +164,36 @@ class Door:
         ]
 
     def box_sums(
-        self, name: str, exact_sums: NDArray[np.int64], half_widths: NDArray[np.int64], step: int | None = None
+        self,
+        name: str,
+        exact_sums: NDArray[np.int64],
+        half_widths: NDArray[np.int64],
+        step: int | None = None,
+        block_sizes: NDArray[np.int64] | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return noisy sums of disjoint groups and the noise's standard deviations, both (n_groups, n_columns).
+
+        Columns come in blocks of `block_sizes` (None: each by itself), such as the indicators of one column of categories.
 
         Privacy
         -------
         Released: sums of rows, each relative to the middle of its group's public box, plus discrete noise.
-        One row changes column j of its group by at most ``half_widths[group, j]``. The noise is spread
-        over the columns so that its total variance is least at the planned cost: scale ``z * sqrt(h_j *
-        sum(h))`` for Gaussian noise, ``z * h_j**(1/3) * sum(h**(2/3))`` for Laplace noise. Argument:
+        One row changes block b of its group by a vector of L1 and L2 length at most ``half_widths[group, b]``. The noise is
+        spread over the blocks so that its total variance is least at the planned cost: with blocks of one column
+        scale ``z * sqrt(h_j * sum(h))`` for Gaussian noise, ``z * h_j**(1/3) * sum(h**(2/3))`` for Laplace noise. Argument:
         ``docs/privacy/sums.md``; tests that try to break it: ``tests/privacy/test_neighbours.py``.
         """
         draw = self.plan.find(name, step)
         widths = half_widths.astype(np.float64)
+        sizes = np.ones(widths.shape[1], dtype=np.int64) if block_sizes is None else block_sizes
         if draw.mechanism == "discrete Gaussian":
-            shape = np.sqrt(widths * widths.sum(axis=1, keepdims=True))
+            shape = np.sqrt(widths / np.sqrt(sizes) * (widths * np.sqrt(sizes)).sum(axis=1, keepdims=True))
         else:
-            shape = np.cbrt(widths) * np.cbrt(widths * widths).sum(axis=1, keepdims=True)
-        scales = self._scale(draw) * shape
-        ratio = self.rows_per_person * widths / scales
+            shape = np.cbrt(widths / sizes) * np.cbrt(widths * widths * sizes).sum(axis=1, keepdims=True)
+        block_scales = self._scale(draw) * shape
+        ratio = self.rows_per_person * widths / block_scales
         inverse = np.sqrt((ratio**2).sum(axis=1)) if draw.mechanism == "discrete Gaussian" else ratio.sum(axis=1)
+        scales = np.repeat(block_scales, sizes, axis=1)
         return self._sums(name, step, exact_sums, scales, float(inverse.max()), "half-widths of the box")
 
     def ball_sums(
@@ -328,6 +351,8 @@ class Door:
         if largest > _LARGEST_SCALE:
             raise BudgetError(f"The noise of {draw.name!r} would be too large to represent; it was not drawn.")
         cost = self.plan.cost_of(draw.mechanism, 1.0 / inverse, draw.delta)
+        if self._before_draw is not None:
+            self._before_draw(draw.name, self._ledger.n_written, len(self.plan.draws))
         self._ledger.write(draw, unit=unit, sensitivity=sensitivity, scale=scale, cost=cost, n_draws=n_draws)
 
     def close(self) -> tuple[Entry, ...]:

@@ -275,7 +275,7 @@ DAYS = [datetime.date(2024, 1, day) for day in (1, 2, 3)]
     ids=range(10),
 )
 def test_columns_that_are_not_numbers_say_how_to_encode(frame):
-    fragments = ["Column 'kind'", "numbers", "Leave it out", "one 0/1 column per category", "not read from the data"]
+    fragments = ["Column 'kind'", "numbers", "Leave it out", "declare its categories", "not from the data"]
     assert_refused(DataError, fragments, frame)
 
 

@@ -9,11 +9,12 @@ released values, so it is tried with several, and the same check must catch engi
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpmondrian import DPM, Column, Schema, frames
+from dpmondrian import DPM, Category, Column, Schema, frames
 from dpmondrian.accounting.zcdp import gaussian_rho
 from dpmondrian.algorithm import cluster, make_plan
 from dpmondrian.coordinates import Coordinates
@@ -25,6 +26,8 @@ from dpmondrian.release import Door
 from dpmondrian.scoring import STEPS
 
 SCHEMA = Schema((Column("x", 0.0, 100.0), Column("y", -1.0, 1.0), Column("z", 0, 10, whole=True)))
+WITH_CATEGORIES = Schema((Column("x", 0.0, 100.0), Column("y", -1.0, 1.0), Category("plan", tuple("bcdef"))))
+WITH_CUT_CATEGORIES = Schema((*SCHEMA.columns[:2], Category("plan", tuple("bcdef"), cut=True)))
 CONFIGS = {
     "default": {},
     "k": {"n_clusters": 3},
@@ -35,6 +38,11 @@ CONFIGS = {
     "paper": {"variant": "paper", "epsilon": 40.0},
     "directions": {"directions": 12},
     "directions k": {"directions": 12, "n_clusters": 3},
+    "categories": {"bounds": WITH_CATEGORIES},
+    "categories k": {"bounds": WITH_CATEGORIES, "n_clusters": 3},
+    "categories pure": {"bounds": WITH_CATEGORIES, "delta": 0.0, "epsilon": 24.0},
+    "cut categories": {"bounds": WITH_CUT_CATEGORIES},
+    "cut categories pure k": {"bounds": WITH_CUT_CATEGORIES, "delta": 0.0, "n_clusters": 3},
 }
 every_config = pytest.mark.parametrize("config", CONFIGS)
 
@@ -95,23 +103,35 @@ class RecordingDoor(Door):
         released = super().select(name, level, exact_scores, score_ranges, unit)
         return self._note("select", name, level, [unit], exact_scores, score_ranges, released)
 
-    def box_sums(self, name, exact_sums, half_widths):
-        noisy, scales = super().box_sums(name, exact_sums, half_widths)
-        return self._note("box", name, None, [scales.tolist()], exact_sums, half_widths, (noisy, scales))
+    def box_sums(self, name, exact_sums, half_widths, step=None, block_sizes=None):
+        noisy, scales = super().box_sums(name, exact_sums, half_widths, step, block_sizes)
+        public = [scales.tolist(), block_sizes.tolist()]
+        return self._note("box", name, None, public, exact_sums, half_widths, (noisy, scales))
 
     def ball_sums(self, name, step, exact_sums, radius):
         noisy, scales = super().ball_sums(name, step, exact_sums, radius)
         return self._note("ball", name, step, [scales.tolist()], exact_sums, radius, (noisy, scales))
 
 
+def table_of(rows, schema):
+    """Return rows as a table; where the last column holds categories, by the letter that its number stands for."""
+    if not schema.categories:
+        return read_table(rows)
+    rows = np.asarray(rows, dtype=np.float64).reshape(-1, 3)
+    letters = [None if np.isnan(z) else chr(ord("a") + round(float(np.clip(z, 0, 10)))) for z in rows[:, 2]]
+    columns = {"x": rows[:, 0], "y": rows[:, 1], "plan": pa.array(letters, pa.string())}
+    return read_table(pa.table(columns), schema.categories)
+
+
 def run(rows, parameters, seed=0, script=None, engine=MemoryEngine, door=RecordingDoor):
     """Run the algorithm on rows; return its door and its result."""
     parameters = {"epsilon": 8.0, "delta": 1e-6, "max_depth": 3, "windows": 16, **parameters}
-    on_missing = parameters.pop("on_missing", "error")
-    run_settings = DPM(bounds=SCHEMA, **parameters)._settings()
+    on_missing, schema = parameters.pop("on_missing", "error"), parameters.pop("bounds", SCHEMA)
+    run_settings = DPM(bounds=schema, **parameters)._settings()
     recording = door(make_plan(run_settings), run_settings.rows_per_person, seed, script)
-    coordinates = Coordinates(SCHEMA, run_settings.directions)
-    with engine(coordinates.view(read_table(rows), on_missing), coordinates.schema, on_missing) as rows_engine:
+    coordinates = Coordinates(schema, run_settings.directions)
+    table = table_of(rows, schema)
+    with engine(coordinates.view(table, on_missing), coordinates.schema, on_missing) as rows_engine:
         result = cluster(rows_engine, recording, coordinates.schema, run_settings)
     return recording, result
 
@@ -130,7 +150,9 @@ def assert_within_sensitivity(query, changes, mechanism, most_rows):
         if query.kind == "select":
             assert np.ptp(change) <= most_rows * sensitivity
         elif query.kind == "box":
-            assert np.all(np.abs(change) <= most_rows * np.array(sensitivity))
+            blocks = np.split(change, np.cumsum(query.public[1])[:-1])
+            lengths = [np.abs(block).sum() for block in blocks]  # in L1, so in L2 all the more
+            assert np.all(lengths <= most_rows * np.array(sensitivity))
         else:
             assert length(change, mechanism) <= most_rows * sensitivity * (1 + 1e-12)
 
@@ -268,6 +290,8 @@ def test_runs_do_what_these_tests_are_about():
     assert ("split", 0) not in asked["no cuts"]
     for config in ("directions", "directions k"):
         assert np.any(run(base_rows(), CONFIGS[config])[1].tree.column >= 3)
+    for config in ("cut categories", "cut categories pure k"):
+        assert np.any(run(base_rows(), CONFIGS[config])[1].tree.column >= 2)
     assert ("bridge", None) in asked["default"] & asked["pure"]
 
 
@@ -331,7 +355,7 @@ def test_tiny_tables(config, n_rows):
             compare(rows, np.vstack([rows, row]), CONFIGS[config], seed)
 
 
-@pytest.mark.parametrize("config", ["default", "k", "pure", "paper", "directions"])
+@pytest.mark.parametrize("config", ["default", "k", "pure", "paper", "directions", "categories", "cut categories"])
 @pytest.mark.parametrize("on_missing", ["drop", "middle"])
 @pytest.mark.parametrize("bad", [[np.nan] * 3, [np.inf, 0.0, -np.inf], [50.0, np.nan, 5.0]])
 def test_rows_with_missing_values(config, on_missing, bad):
@@ -373,7 +397,7 @@ row_values = st.tuples(
 @given(
     st.lists(row_values, max_size=25),
     row_values,
-    st.sampled_from(["default", "more k than leaves", "pure", "paper", "directions"]),
+    st.sampled_from(["default", "more k than leaves", "pure", "paper", "directions", "categories", "cut categories"]),
     st.integers(0, 1000),
 )
 def test_search_for_a_pair_that_breaks_the_promise(rows, row, config, seed):
@@ -465,7 +489,7 @@ def test_one_row_raises_silhouettes_by_no_more_than_all_steps(rows, centres, dat
         assert changes.tolist() == np.array(alone).tolist()
 
 
-@pytest.mark.parametrize("config", ["default", "k", "pure", "paper", "directions"])
+@pytest.mark.parametrize("config", ["default", "k", "pure", "paper", "directions", "cut categories"])
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
 @pytest.mark.parametrize("on_missing", ["drop", "middle"])
 def test_order_blocks_and_threads_change_nothing(monkeypatch, config, n_threads, on_missing):
@@ -552,7 +576,28 @@ class RegroupsByPosition(MemoryEngine):
         return np.bincount(self._node, minlength=len(centres))
 
 
+class SumsFromTheMiddleOfIndicators(MemoryEngine):
+    """Takes the middle of each indicator, as of other columns: then a row moves all of them at once."""
+
+    def box_sums(self, nodes, middle):
+        middle = middle.copy()
+        middle[:, 2:] = self._places[2:].max() // 2
+        return super().box_sums(nodes, middle)
+
+
+class SeveralCategoriesPerRow(MemoryEngine):
+    """Sets the indicator of the next category as well."""
+
+    def encode(self, grid):
+        n_rows = super().encode(grid)
+        self._places[2:] |= np.roll(self._places[2:], 1, axis=0)
+        return n_rows
+
+
 BROKEN_ENGINES = [
+    (SumsFromTheMiddleOfIndicators, "categories"),
+    (SumsFromTheMiddleOfIndicators, "categories pure"),
+    (SeveralCategoriesPerRow, "categories"),
     (CountsTwice, "default"),
     (HeavyHistograms, "default"),
     (LearnsBounds, "default"),

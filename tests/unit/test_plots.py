@@ -12,7 +12,7 @@ from dpmondrian.tree.joins import SURELY_APART, Joins
 from dpmondrian.tree.plots import PlotsMissingError, plot_hierarchy
 from dpmondrian.tree.structure import Tree
 
-matplotlib = pytest.importorskip("matplotlib", reason="Plots need matplotlib, of the extra 'demo'.")
+matplotlib = pytest.importorskip("matplotlib", reason="Plots need matplotlib, of the extra 'plots'.")
 matplotlib.use("agg")
 import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.colors import to_rgba  # noqa: E402
@@ -171,5 +171,5 @@ def test_without_a_hierarchy_there_is_a_clear_error():
 
 
 def test_without_matplotlib_there_is_a_way_out(without_matplotlib):
-    with pytest.raises(PlotsMissingError, match=r"pip install 'dpmondrian\[demo\]'"):
+    with pytest.raises(PlotsMissingError, match=r"pip install 'dpmondrian\[plots\]'"):
         three_leaves().plot_hierarchy()

@@ -60,6 +60,11 @@ class Ledger:
             draw.name, draw.level, draw.mechanism, unit, sensitivity, scale, draw.cost, n_draws, draw.delta
         )
 
+    @property
+    def n_written(self) -> int:
+        """Number of draws that were made."""
+        return len(self._written)
+
     def close(self) -> tuple[Entry, ...]:
         """Return one entry per planned draw, in the order of the plan.
 

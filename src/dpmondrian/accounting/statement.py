@@ -42,6 +42,10 @@ class PrivacyStatement:
         One per mechanism and level: name, level, mechanism, sensitivity, scale, cost.
     currency : str
         What `cost` of an entry is in: ``"rho"``, ``"epsilon"`` or ``"joint"`` (see `Plan`).
+    bounds : tuple of dict
+        The public columns: bounds, or categories.
+    bounds_epsilon : float
+        What was spent before, on estimating bounds from the same rows. It adds to `epsilon`.
     """
 
     epsilon: float
@@ -58,6 +62,7 @@ class PrivacyStatement:
     randomness: str
     version: str
     not_protected: tuple[str, ...] = NOT_PROTECTED
+    bounds_epsilon: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the statement as plain JSON values."""
@@ -77,6 +82,8 @@ class PrivacyStatement:
         )
         if not (statement.epsilon > 0 and 0 <= statement.delta < 1 and statement.rows_per_person >= 1):
             raise ValueError("epsilon, delta or rows_per_person of the privacy statement is out of range")
+        if statement.bounds_epsilon < 0:
+            raise ValueError("bounds_epsilon of the privacy statement is negative")
         return statement
 
     def __str__(self) -> str:
@@ -97,9 +104,14 @@ class PrivacyStatement:
         ]
         if self.rho is not None:
             lines.append(f"In zero-concentrated differential privacy: rho = {self.rho:.6g}.")
-        bounds = ", ".join(f"{b['name']} [{b['lower']:g}, {b['upper']:g}]" for b in self.bounds[:8])
+        bounds = ", ".join(_domain_words(column) for column in self.bounds[:8])
         more = f" and {len(self.bounds) - 8} more" if len(self.bounds) > 8 else ""
         lines.append(f"Public bounds, to which values were clipped: {bounds}{more}.")
+        if self.bounds_epsilon:
+            lines.append(
+                f"The bounds were estimated from the same rows before, with epsilon = {self.bounds_epsilon:g}. Together: epsilon = "
+                f"{self.epsilon + self.bounds_epsilon:g}."
+            )
         lines.append(f"Randomness: {self.randomness}. Variant: {self.variant}. dpmondrian {self.version}.")
         return lines
 
@@ -161,6 +173,13 @@ class UnsoundStatement(PrivacyStatement):
         return [*lines, f"Randomness: {self.randomness}. Variant: {self.variant}. dpmondrian {self.version}."]
 
 
+def _domain_words(column: Mapping[str, Any]) -> str:
+    """Return what is public about the values of a column, such as "age [0, 120]"."""
+    if "categories" in column:
+        return f"{column['name']} {{{', '.join(column['categories'])}}}"
+    return f"{column['name']} [{column['lower']:g}, {column['upper']:g}]"
+
+
 _KINDS: dict[str, tuple[type, ...]] = {
     "float": (float, int),
     "float | None": (float, int, type(None)),
@@ -209,13 +228,24 @@ def no_privacy() -> UnsoundStatement:
 
 
 def make_statement(
-    plan: Plan, entries: tuple[Entry, ...], schema: Schema, rows_per_person: int, variant: str, secure: bool
+    plan: Plan,
+    entries: tuple[Entry, ...],
+    schema: Schema,
+    rows_per_person: int,
+    variant: str,
+    secure: bool,
+    person_id: str | None = None,
 ) -> PrivacyStatement:
     """Return the statement of a finished run."""
     unit, rows = "one row", "one row"
+    multiplied = f"; every sensitivity below is multiplied by {rows_per_person}" if rows_per_person > 1 else ""
     if rows_per_person > 1:
         unit = f"one person with up to {rows_per_person} rows"
-        rows = f"all rows of one person, at most {rows_per_person}; every sensitivity below is multiplied by {rows_per_person}"
+        rows = f"all rows of one person, at most {rows_per_person}{multiplied}"
+    if person_id is not None:
+        unit = f"one person, told by column {person_id!r}"
+        kept = "one of them was kept" if rows_per_person == 1 else f"at most {rows_per_person} of them were kept"
+        rows = f"all rows of one person, of which {kept}, chosen at random{multiplied}"
     fields_of_all: dict[str, Any] = {
         "delta": plan.delta,
         "rho": plan.rho,
@@ -226,6 +256,7 @@ def make_statement(
         "currency": plan.currency,
         "entries": entries,
         "bounds": tuple(schema.to_dict()),
+        "bounds_epsilon": schema.bounds_epsilon,
         "randomness": (
             "operating system and OpenDP, cryptographically secure" if secure else "a seed; reproducible, not private"
         ),

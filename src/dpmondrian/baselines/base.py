@@ -117,10 +117,10 @@ class Peer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         seed = check.seed_of(self.random_state)
         table = read_table(X)
         schema = Schema.from_bounds(self.bounds, table.names, [False] * table.n_columns)
-        if any(column.log for column in schema.columns):
+        if schema.categories or any(column.log for column in schema.centre_columns):
             raise BoundsError(
-                f"The 'bounds' parameter of {type(self).__name__} must not hold 'log': the peers know no log scale. "
-                f"Got {self.bounds!r}. Give the logarithms of the values and of the bounds."
+                f"The 'bounds' parameter of {type(self).__name__} must not hold 'log' or categories: the peers know numbers only. "
+                f"Got {self.bounds!r}. Give the logarithms of the values and of the bounds, or 0/1 columns for categories."
             )
         door = Door(self._plan(settings, table.n_columns), seed=seed)
         if seed is not None or door.plan.defects:

@@ -53,7 +53,7 @@ def leaf_boxes(leaves: list[Node], grid: Grid) -> tuple[NDArray[np.int64], NDArr
     grid = grid.measured
     low = np.array([leaf.low[: grid.n_columns] for leaf in leaves]) * grid.places_per_code
     high = np.array([leaf.high[: grid.n_columns] for leaf in leaves]) * grid.places_per_code - 1
-    return low, np.minimum(high, grid.last_place)
+    return grid.possible(low, np.minimum(high, grid.last_place))
 
 
 def radius_prior(noisy_total: int) -> NDArray[np.int64]:
@@ -79,17 +79,23 @@ class MeanFinder:
     def __init__(self, engine: Engine, door: Door, grid: Grid, noisy_total: int) -> None:
         self._engine = engine
         self._door = door
+        self._grid = grid
         self._noisy_total = noisy_total
         self._norm = 2 if door.plan.currency == "rho" else 1
         widest = float(_length((grid.last_place[None, :] + 1).astype(np.float64), self._norm)[0])
         self._radii = widest * 2.0 ** (np.arange(1 - _N_RADII, 1) / _RADII_PER_DOUBLING)
 
     def coarse(self, groups: Groups) -> Means:
-        """Return rough centres, from sums relative to the middle of each box."""
-        middle = (groups.low + groups.high) // 2
-        half_widths = np.maximum(1, groups.high - middle)
+        """Return rough centres, from sums relative to the middle of each box.
+
+        Indicators are taken relative to the lower end: a row has one of a block, so it moves the block by one length in all.
+        """
+        middle = np.where(self._grid.one_hot, groups.low, (groups.low + groups.high) // 2)
+        half_widths = np.maximum(1, np.maximum.reduceat(groups.high - middle, self._grid.block_begins, axis=1))
         exact_sums = self._engine.box_sums(groups.numbers, middle)
-        noisy_sums, deviations = self._door.box_sums("coarse sums", exact_sums, half_widths)
+        noisy_sums, deviations = self._door.box_sums(
+            "coarse sums", exact_sums, half_widths, block_sizes=self._grid.block_sizes
+        )
         return Means(middle + noisy_sums / groups.sizes, deviations / groups.sizes)
 
     def radius(self, step: int, groups: Groups, means: Means) -> float:

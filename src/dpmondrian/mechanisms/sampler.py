@@ -78,6 +78,10 @@ class Sampler:
         draw = published_cover if published else max_cover
         return draw(points, scales, picks_per_scale, exponent, self._bits.child(*purpose))
 
+    def row_keys(self, n_rows: int) -> NDArray[np.uint64]:
+        """Return a uniform word for every row."""
+        return self._bits.child("rows of persons").words(n_rows)
+
     def public_seed(self, *purpose: str | int) -> list[int]:
         """Return a seed for a generator whose numbers protect nothing."""
         return [int(word) for word in self._bits.child("public", *purpose).words(4)]

@@ -97,7 +97,7 @@ def _colours() -> Any:
         import matplotlib
     except ModuleNotFoundError:
         raise PlotsMissingError(
-            "Plots need matplotlib, which is not installed. Get it with: pip install 'dpmondrian[demo]'"
+            "Plots need matplotlib, which is not installed. Get it with: pip install 'dpmondrian[plots]'"
         ) from None
     return matplotlib.colormaps["tab10"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from operator import index
 from typing import Any
@@ -75,6 +75,8 @@ class Tree:
         How leaves go together to clusters, see `cut`.
     log_columns : tuple of int
         Columns on a log scale: means of `leaf_centres` are geometric there.
+    categories : mapping from column to two texts
+        Column and category in the table of those columns that are indicators of a category.
     """
 
     names: tuple[str, ...]
@@ -92,6 +94,7 @@ class Tree:
     leaf_centres: NDArray[np.float64] | None = None
     joins: Joins | None = None
     log_columns: tuple[int, ...] = ()
+    categories: Mapping[int, tuple[str, str]] = field(default_factory=dict)
 
     def cut(self, k: int | None = None, *, strength: float | None = None) -> Cut:
         """Return other clusters made of the same leaves, without spending anything: post-processing.
@@ -216,7 +219,17 @@ class Tree:
 
     def _condition(self, intervals: Mapping[int, tuple[float, float]]) -> str:
         parts = []
+        known = {
+            self.categories[c][0] for c, (low, _) in intervals.items() if c in self.categories and np.isfinite(low)
+        }
         for column, (low, high) in sorted(intervals.items()):
+            if column in self.categories:
+                of, category = self.categories[column]
+                if np.isfinite(low):
+                    parts.append(f"{of} is {category}")
+                elif of not in known:
+                    parts.append(f"{of} is not {category}")
+                continue
             name = self.names[column]
             width = None if self.ranges is None else self.ranges[column]
             if np.isfinite(low) and np.isfinite(high):

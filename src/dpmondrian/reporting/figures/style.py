@@ -44,7 +44,7 @@ def drawing() -> Iterator[Any]:
         import matplotlib
     except ModuleNotFoundError:
         raise FiguresMissingError(
-            "Figures need matplotlib, which is not installed. Get it with: pip install 'dpmondrian[reproduce]'"
+            "Figures need matplotlib, which is not installed. Get it with: pip install 'dpmondrian[plots]'"
         ) from None
     matplotlib.use("agg")
     import matplotlib.pyplot as plt

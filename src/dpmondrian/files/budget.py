@@ -1,0 +1,362 @@
+"""The budget of a data set: a file that says how much privacy may be spent on it, and on what it was spent.
+
+Epsilons and deltas of all releases of the same rows add up (basic composition). A charge is on the disk before `charge`
+returns, so a run that is killed afterwards has paid: too much may be charged, never too little.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import math
+import os
+import re
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from dpmondrian._validation import check_delta, check_epsilon
+from dpmondrian._version import __version__
+from dpmondrian.domain import is_number
+from dpmondrian.exceptions import BudgetError, ParameterError
+from dpmondrian.files.output import put_file, remove_leftovers
+
+__all__ = ["Budget", "BudgetEntry", "BudgetState"]
+
+FORMAT = "dpmondrian budget"
+FORMAT_VERSION = 1
+LARGEST_FILE = 64 * 2**20
+LONGEST_TEXT = 1000
+RELATIVE_TOLERANCE = 1e-9
+"""Ten charges of 0.1 are within a total of 1, although their floats may not be."""
+
+_CHARGED, _RELEASED = "charged", "released"
+_ENTRY_KEYS = {"id", "time", "purpose", "epsilon", "delta", "state", "release", "version"}
+_ID, _SHA256 = re.compile(r"[0-9a-z-]{1,64}"), re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True)
+class BudgetEntry:
+    """One charge.
+
+    Attributes
+    ----------
+    id : str
+    time : str
+        When it was made, UTC, ISO 8601.
+    purpose : str
+    epsilon, delta : float
+    state : str
+        "charged", and "released" when its result was written.
+    release : str or None
+        SHA-256 of the file that was released for it.
+    version : str
+        Of the package.
+    """
+
+    id: str
+    time: str
+    purpose: str
+    epsilon: float
+    delta: float
+    state: str = _CHARGED
+    release: str | None = None
+    version: str = __version__
+
+    def __post_init__(self) -> None:
+        _demand(_is_text(self.id) and _ID.fullmatch(self.id), "an 'id' is not one")
+        _demand(_is_utc(self.time), "a 'time' is not one in UTC")
+        _demand(_is_text(self.purpose) and _is_text(self.version), "a 'purpose' or 'version' is not a text")
+        _demand(is_number(self.epsilon) and 0 < self.epsilon <= 1e6, "an 'epsilon' is not a number in (0, 1e6]")
+        _demand(is_number(self.delta) and 0 <= self.delta < 1, "a 'delta' is not a number in [0, 1)")
+        _demand(self.state in (_CHARGED, _RELEASED), "a 'state' is neither 'charged' nor 'released'")
+        known = isinstance(self.release, str) and _SHA256.fullmatch(self.release) and self.state == _RELEASED
+        _demand(self.release is None or known, "a 'release' is not the SHA-256 of a released file")
+
+
+@dataclass(frozen=True)
+class BudgetState:
+    """What a budget file says.
+
+    Attributes
+    ----------
+    data_set : str
+    epsilon, delta : float
+        Totals that may be spent.
+    entries : tuple of BudgetEntry
+    """
+
+    data_set: str
+    epsilon: float
+    delta: float
+    entries: tuple[BudgetEntry, ...] = ()
+
+    def __post_init__(self) -> None:
+        _demand(_is_text(self.data_set), "the 'data_set' is not a text")
+        _demand(is_number(self.epsilon) and 0 < self.epsilon <= 1e6, "the total 'epsilon' is not a number in (0, 1e6]")
+        _demand(is_number(self.delta) and 0 <= self.delta < 1, "the total 'delta' is not a number in [0, 1)")
+        _demand(len({entry.id for entry in self.entries}) == len(self.entries), "two entries have the same 'id'")
+
+    @property
+    def spent_epsilon(self) -> float:
+        """Sum of the charged epsilons."""
+        return math.fsum(entry.epsilon for entry in self.entries)
+
+    @property
+    def spent_delta(self) -> float:
+        """Sum of the charged deltas."""
+        return math.fsum(entry.delta for entry in self.entries)
+
+    @property
+    def left(self) -> tuple[float, float]:
+        """Epsilon and delta that are left, never below zero."""
+        return max(0.0, self.epsilon - self.spent_epsilon), max(0.0, self.delta - self.spent_delta)
+
+    def to_json(self) -> str:
+        """Return the state as JSON text."""
+        values = {
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            "data_set": self.data_set,
+            "total": {"epsilon": self.epsilon, "delta": self.delta},
+            "entries": [asdict(entry) for entry in self.entries],
+        }
+        return json.dumps(values, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> BudgetState:
+        """Return the state that `to_json` wrote; raise ValueError with the reason if it is none."""
+        try:
+            values = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_different_keys)
+        except (json.JSONDecodeError, RecursionError):
+            raise ValueError("it is not valid JSON") from None
+        _demand(isinstance(values, dict) and values.get("format") == FORMAT, f"its 'format' is not {FORMAT!r}")
+        version = values.get("format_version")
+        _demand(
+            version == FORMAT_VERSION and isinstance(version, int) and not isinstance(version, bool),
+            f"its format version is not {FORMAT_VERSION}, the one that this version of dpmondrian reads",
+        )
+        _demand_keys(values, {"format", "format_version", "data_set", "total", "entries"}, "the file")
+        _demand_keys(values["total"], {"epsilon", "delta"}, "'total'")
+        _demand(isinstance(values["entries"], list), "its 'entries' are not a list")
+        for entry in values["entries"]:
+            _demand_keys(entry, _ENTRY_KEYS, "an entry")
+        entries = tuple(BudgetEntry(**entry) for entry in values["entries"])
+        return cls(values["data_set"], values["total"]["epsilon"], values["total"]["delta"], entries)
+
+
+class Budget:
+    """The budget file of one data set, which several processes may charge at the same time.
+
+    Parameters
+    ----------
+    path : path
+    timeout : float, default=10.0
+        How many seconds to wait for other processes.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> budget = Budget.create(tempfile.mkdtemp() + "/patients.json", epsilon=2.0, delta=1e-6)
+    >>> entry = budget.charge(0.5, 1e-7, "clusters of March")
+    >>> budget.read().left[0]
+    1.5
+    """
+
+    def __init__(self, path: str | Path, timeout: float = 10.0) -> None:
+        self.path = Path(path)
+        self.timeout = timeout
+
+    def __repr__(self) -> str:
+        return f"Budget({str(self.path)!r})"
+
+    @classmethod
+    def create(
+        cls, path: str | Path, epsilon: float, delta: float, data_set: str = "", timeout: float = 10.0
+    ) -> Budget:
+        """Return the budget in a new file, which only its owner can read; an existing file is never overwritten."""
+        budget = cls(path, timeout)
+        _check_text("data_set", data_set)
+        state = BudgetState(data_set, check_epsilon(epsilon), check_delta(delta))
+        with budget._locked():
+            if os.path.lexists(budget.path):
+                raise budget._refusal(
+                    "exists and is not overwritten. Choose another name, or charge the one that is there"
+                )
+            budget._write(state, None)
+        return budget
+
+    def read(self) -> BudgetState:
+        """Return what the file says now; raise `BudgetError` if it is missing or damaged in any way."""
+        return self._read()[0]
+
+    def charge(self, epsilon: float, delta: float, purpose: str) -> str:
+        """Return the id of a new charge, which is on the disk then; refuse what would exceed the totals.
+
+        Parameters
+        ----------
+        epsilon, delta : float
+            What a release will cost.
+        purpose : str
+            What it is for, in words for the holder of the data.
+
+        Raises
+        ------
+        BudgetError
+            If too little is left, or the file cannot be read, locked or written. Compute nothing then.
+        """
+        epsilon, delta = check_epsilon(epsilon), check_delta(delta)
+        _check_text("purpose", purpose)
+        with self._locked():
+            state, file = self._read()
+            self._check_left(state, epsilon, delta)
+            time = datetime.now(UTC).isoformat(timespec="seconds")
+            entry = BudgetEntry(os.urandom(8).hex(), time, purpose, epsilon, delta)
+            self._write(replace(state, entries=(*state.entries, entry)), file)
+        return entry.id
+
+    def finish(self, entry_id: str, release_sha256: str | None) -> None:
+        """Mark a charge as released, with the SHA-256 of the file that was written for it, if there is one."""
+        if release_sha256 is not None and not (_is_text(release_sha256) and _SHA256.fullmatch(release_sha256)):
+            raise ParameterError(
+                f"The 'release_sha256' parameter must be 64 hexadecimal digits or None. Got {release_sha256!r} instead."
+            )
+        with self._locked():
+            state, file = self._read()
+            if entry_id not in {entry.id for entry in state.entries if entry.state == _CHARGED}:
+                raise self._refusal(f"has no open charge {entry_id!r}. Give an id that charge() returned, once")
+            entries = tuple(
+                replace(entry, state=_RELEASED, release=release_sha256) if entry.id == entry_id else entry
+                for entry in state.entries
+            )
+            self._write(replace(state, entries=entries), file)
+
+    def _check_left(self, state: BudgetState, epsilon: float, delta: float) -> None:
+        for name, total, spent, asked in (
+            ("epsilon", state.epsilon, [entry.epsilon for entry in state.entries], epsilon),
+            ("delta", state.delta, [entry.delta for entry in state.entries], delta),
+        ):
+            if math.fsum([*spent, asked]) > total * (1.0 + RELATIVE_TOLERANCE):
+                raise BudgetError(
+                    f"The budget {str(self.path)!r} does not allow this: of a total {name} of {total:.6g}, "
+                    f"{math.fsum(spent):.6g} is spent, and {asked:.6g} was asked for. Nothing was charged. Ask for at most "
+                    f"{max(0.0, total - math.fsum(spent)):.6g}, or use the releases that were paid for."
+                )
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Hold the lock of the file, so that nobody else changes it between reading and writing."""
+        from filelock import FileLock, Timeout
+
+        lock = FileLock(f"{self.path}.lock", timeout=self.timeout, mode=0o600)
+        try:
+            lock.acquire()
+        except Timeout:
+            raise self._refusal(
+                f"is locked by another process, for more than {self.timeout:g} seconds. Try again when that is finished"
+            ) from None
+        except OSError as error:
+            raise self._missing_folder_or(error, "cannot be locked") from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _read(self) -> tuple[BudgetState, os.stat_result]:
+        """Return the state, and what the system says about the file."""
+        try:
+            content, file = _content_of(self.path)
+            return BudgetState.from_json(content.decode("utf-8")), file
+        except FileNotFoundError:
+            raise self._refusal(
+                f"does not exist. Make it with: dpm budget new {self.path} --epsilon E --delta D"
+            ) from None
+        except OSError as error:
+            raise self._refusal(f"cannot be read ({_name_of(error)})") from None
+        except UnicodeDecodeError:
+            raise self._refusal(f"is damaged: it is not UTF-8 text. {_WAY_OUT}") from None
+        except ValueError as error:
+            raise self._refusal(f"is damaged or no budget file: {error}. {_WAY_OUT}") from None
+
+    def _write(self, state: BudgetState, file: os.stat_result | None) -> None:
+        """Put the state in place of the file (None: where no file is), and wait until it is on the disk."""
+        try:
+            remove_leftovers(self.path)
+            put_file(self.path, state.to_json().encode(), overwrite=file is not None, mode=0o600, like=file)
+        except OSError as error:
+            raise self._missing_folder_or(error, "cannot be written, so nothing may be computed") from None
+
+    def _missing_folder_or(self, error: OSError, failure: str) -> BudgetError:
+        if not self.path.absolute().parent.is_dir():
+            return self._refusal("lies in a folder that does not exist. Check the path, or make the folder")
+        return self._refusal(f"{failure} ({_name_of(error)}). Check permissions and free space of its folder")
+
+    def _refusal(self, reason: str) -> BudgetError:
+        return BudgetError(f"The budget file {str(self.path)!r} {reason}.")
+
+
+_WAY_OUT = "It is never repaired: put a copy from a backup in its place, and add what was charged since"
+
+
+def _content_of(path: Path) -> tuple[bytes, os.stat_result]:
+    """Return the bytes of a regular file of one name, not too large; raise ValueError otherwise."""
+    if path.is_symlink():
+        # Its lock would be another one than that of the file itself.
+        raise ValueError("it is a symbolic link; give the path of the file itself")
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    with open(handle, "rb") as opened:
+        file = os.fstat(handle)
+        if not stat.S_ISREG(file.st_mode):
+            raise ValueError("it is not a regular file")
+        if file.st_nlink > 1:  # the other names would keep the old content
+            raise ValueError("it is linked under several names; keep one")
+        content = opened.read(LARGEST_FILE + 1)
+    if len(content) > LARGEST_FILE:
+        raise ValueError("it is too large")
+    return content, file
+
+
+def _name_of(error: OSError) -> str:
+    return errno.errorcode.get(error.errno or 0, type(error).__name__)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= LONGEST_TEXT
+
+
+def _is_utc(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and datetime.fromisoformat(value).utcoffset() == timedelta(0)
+    except ValueError:
+        return False
+
+
+def _check_text(name: str, value: Any) -> None:
+    if not _is_text(value) or not value.isprintable():
+        raise ParameterError(
+            f"The '{name}' parameter must be a text of one line, of at most {LONGEST_TEXT} characters. Got {value!r:.100} "
+            "instead. Shorten it."
+        )
+
+
+def _demand(condition: Any, reason: str) -> None:
+    if not condition:
+        raise ValueError(reason)
+
+
+def _demand_keys(values: Any, keys: set[str], where: str) -> None:
+    _demand(isinstance(values, dict) and set(values) == keys, f"the fields of {where} must be {sorted(keys)}")
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a number of JSON")
+
+
+def _different_keys(pairs: list[tuple[str, Any]]) -> Mapping[str, Any]:
+    values = dict(pairs)
+    _demand(len(values) == len(pairs), "a field is there twice")
+    return values
