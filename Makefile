@@ -5,13 +5,19 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: demo test lint format types bench reproduce lock clean
+.PHONY: demo test browser lint format types bench reproduce lock clean
 
-demo: $(STAMP)  ## cluster an example data set: centres, sizes, rules, privacy statement, a picture
-	$(BIN)/python -m dpmondrian.demo
+demo: $(STAMP)  ## cluster an example: centres, sizes, rules, privacy statement, and a report to open in a browser
+	rm -rf demo-output
+	$(BIN)/dpm demo --out demo-output
 
 test: $(STAMP)  ## run the whole test suite
 	$(BIN)/python -m pytest -n auto
+
+browser:  ## Chromium for the tests of the report, from Debian's packages; without it these tests are skipped
+	command -v chromium >/dev/null && command -v chromedriver >/dev/null || \
+	  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+	  chromium chromium-driver >/dev/null; } || echo "No Chromium here: tests in a browser will be skipped."
 
 lint: $(STAMP)  ## check style
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .

@@ -26,12 +26,14 @@ def test_public_names():
     assert dpmondrian.__all__ == [
         "DPM",
         "BoundsError",
+        "Budget",
         "BudgetError",
         "Category",
         "Column",
         "DPMondrianError",
         "DataError",
         "NotReleasableWarning",
+        "OutputError",
         "ParameterError",
         "PrivacyStatement",
         "Release",
@@ -39,6 +41,7 @@ def test_public_names():
         "Schema",
         "Tree",
         "__version__",
+        "suggest_bounds",
     ]
 
 

@@ -16,6 +16,7 @@ from dpmondrian._version import __version__
 if TYPE_CHECKING:
     from dpmondrian.accounting.statement import PrivacyStatement
     from dpmondrian.artifact import Release
+    from dpmondrian.bounds import suggest_bounds
     from dpmondrian.domain import Category, Column, Schema
     from dpmondrian.estimator import DPM
     from dpmondrian.exceptions import (
@@ -24,20 +25,24 @@ if TYPE_CHECKING:
         DataError,
         DPMondrianError,
         NotReleasableWarning,
+        OutputError,
         ParameterError,
         ReleaseFileError,
     )
+    from dpmondrian.files.budget import Budget
     from dpmondrian.tree.structure import Tree
 
 __all__ = [
     "DPM",
     "BoundsError",
+    "Budget",
     "BudgetError",
     "Category",
     "Column",
     "DPMondrianError",
     "DataError",
     "NotReleasableWarning",
+    "OutputError",
     "ParameterError",
     "PrivacyStatement",
     "Release",
@@ -45,16 +50,19 @@ __all__ = [
     "Schema",
     "Tree",
     "__version__",
+    "suggest_bounds",
 ]
 
 _HOMES = {
     "DPM": "estimator",
+    "Budget": "files.budget",
     "Category": "domain",
     "Column": "domain",
     "PrivacyStatement": "accounting.statement",
     "Release": "artifact",
     "Schema": "domain",
     "Tree": "tree.structure",
+    "suggest_bounds": "bounds",
 }
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -96,6 +98,19 @@ class Release:
     def save(self, path: str | Path) -> None:
         """Write the release to a JSON file."""
         Path(path).write_text(self._file_text(), encoding="utf-8", newline="\n")
+
+    def to_csv(self) -> str:
+        """Return sizes and centres with their standard errors as CSV text, a line per cluster."""
+        names = self.schema.centre_names
+        table = io.StringIO()
+        writer = csv.writer(table, lineterminator="\n")
+        writer.writerow(
+            ["cluster", "size", "size_error", *(part for name in names for part in (name, f"{name} error"))]
+        )
+        centres = np.stack([self.centres, self.centre_errors], axis=2).reshape(len(self.sizes), -1)
+        for cluster, (size, error, centre) in enumerate(zip(self.sizes, self.size_errors, centres, strict=True)):
+            writer.writerow([cluster, float(size), float(error), *centre.tolist()])
+        return table.getvalue()
 
     def digest(self) -> str:
         """Return the SHA-256 of the file that `save` writes."""

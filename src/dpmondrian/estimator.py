@@ -158,6 +158,10 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         self.directions = directions
         self.random_state = random_state
 
+    def check_parameters(self) -> None:
+        """Raise `ParameterError` if a parameter other than the bounds is wrong. Nothing is read or spent."""
+        self._settings()
+
     def fit(
         self,
         X: Any,
@@ -261,6 +265,21 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
                 distances[start : start + len(rows), c] = np.sqrt((((rows - centre) * weights) ** 2).sum(axis=1))
             start += len(rows)
         return distances
+
+    def plot(self, x: str | None = None, y: str | None = None, ax: Any = None) -> Any:
+        """Draw clusters and cuts in two columns with matplotlib, and return the axes. Only released values are drawn.
+
+        Parameters
+        ----------
+        x, y : str, optional
+            Columns (``release_.schema.centre_names``); None for the ones that are cut first.
+        ax : matplotlib Axes, optional
+            Where to draw; None for a new figure.
+        """
+        check_is_fitted(self)
+        from dpmondrian.report.picture import plot_clusters
+
+        return plot_clusters(self.release_, x, y, ax)
 
     def save(self, path: str | Path) -> None:
         """Write the release (centres, sizes, tree, privacy statement) to a JSON file."""
@@ -424,6 +443,18 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         if not all(threads.map(assign, table.starts())):
             raise missing_value_error()
         return labels
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: the released clusters, or scikit-learn's display before a fit."""
+        if not hasattr(self, "release_"):
+            return str(super()._repr_html_())
+        from dpmondrian.report.snippets import release_html
+
+        return release_html(self.release_)
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        """Return the same for notebooks that ask for all kinds of displays at once."""
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def __dir__(self) -> list[str]:
         # Whatever lists attributes, such as scikit-learn's display in notebooks, must not come across the labels.

@@ -37,6 +37,7 @@ __all__ = [
     "Plan",
     "PlannedDraw",
     "Priced",
+    "bounds_plan",
     "max_cover_epsilon",
     "paper_offsets",
     "paper_plan",
@@ -351,3 +352,14 @@ def paper_offsets(plan: Plan, max_depth: int) -> list[float]:
     """
     delta_count = PAPER_DELTA_FOR_OFFSET * plan.delta / (max_depth + 1)
     return [-math.log(2.0 * delta_count) / plan.find("count", level).cost for level in range(max_depth + 1)]
+
+
+def bounds_plan(epsilon: float, n_columns: int) -> Plan:
+    """Return the plan of suggested bounds: two histograms per column, in place of a level its number, all at the same cost."""
+    cost = epsilon * BELOW_BUDGET / (2 * n_columns)
+    draws = [
+        _draw("epsilon", name, column, "discrete Laplace", cost)
+        for name in ("magnitudes", "places")
+        for column in range(n_columns)
+    ]
+    return Plan(epsilon, 0.0, "epsilon", tuple(draws))

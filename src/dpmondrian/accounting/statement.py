@@ -90,6 +90,12 @@ class PrivacyStatement:
         lines = [*self._words(), "", "What was drawn:", *self._table(), "", "Not protected:"]
         return "\n".join(lines + [f"- {item}" for item in self.not_protected])
 
+    def _repr_html_(self) -> str:
+        """Return what notebooks show."""
+        from dpmondrian.report.snippets import statement_html
+
+        return statement_html(self)
+
     def _words(self) -> list[str]:
         promise = f"epsilon = {self.epsilon:g}" + (f", delta = {self.delta:g}" if self.delta else " (pure)")
         lines = [f"Differential privacy with {promise}."]

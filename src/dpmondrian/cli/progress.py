@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from dpmondrian.experiments.rows import Row
 
-__all__ = ["ProgressBars", "TransferBars"]
+__all__ = ["FitBars", "ProgressBars", "TransferBars"]
 
 
 class _Bars:
@@ -84,3 +84,34 @@ class TransferBars(_Bars):
         if what not in self._tasks:
             self._tasks[what] = self._progress.add_task(what, total=total)
         self._progress.update(self._tasks[what], completed=done, total=total)
+
+
+class FitBars(_Bars):
+    """A bar for reading and one for clustering, without a number of rows. Nothing where nobody looks: times tell of the data."""
+
+    def __init__(self, quiet: bool = False) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        console = Console(stderr=True)
+        columns = (
+            TextColumn("{task.description:24}"),
+            BarColumn(),
+            TextColumn("{task.percentage:3.0f} %"),
+            TimeElapsedColumn(),
+        )
+        self._progress = Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal)
+        self._reading: TaskID | None = None
+        self._drawing: TaskID | None = None
+
+    def read(self, done: int, total: int | None) -> None:
+        """Move the bar of reading; a callback of `read_columns`."""
+        if self._reading is None:
+            self._reading = self._progress.add_task("reading", total=total)
+        self._progress.update(self._reading, completed=done, total=total)
+
+    def draw(self, name: str, done: int, total: int) -> None:
+        """Move the bar of clustering to what is drawn next; a callback of `DPM.fit`."""
+        if self._drawing is None:
+            self._drawing = self._progress.add_task("clustering", total=total)
+        self._progress.update(self._drawing, completed=done, total=total, description=f"clustering: {name}")

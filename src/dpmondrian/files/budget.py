@@ -131,7 +131,7 @@ class BudgetState:
     def from_json(cls, text: str) -> BudgetState:
         """Return the state that `to_json` wrote; raise ValueError with the reason if it is none."""
         try:
-            values = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_different_keys)
+            values = json.loads(text, object_pairs_hook=_different_keys)
         except (json.JSONDecodeError, RecursionError):
             raise ValueError("it is not valid JSON") from None
         _demand(isinstance(values, dict) and values.get("format") == FORMAT, f"its 'format' is not {FORMAT!r}")
@@ -211,6 +211,7 @@ class Budget:
         """
         epsilon, delta = check_epsilon(epsilon), check_delta(delta)
         _check_text("purpose", purpose)
+        self.read()  # without a file to lock, no lock
         with self._locked():
             state, file = self._read()
             self._check_left(state, epsilon, delta)
@@ -225,6 +226,7 @@ class Budget:
             raise ParameterError(
                 f"The 'release_sha256' parameter must be 64 hexadecimal digits or None. Got {release_sha256!r} instead."
             )
+        self.read()
         with self._locked():
             state, file = self._read()
             if entry_id not in {entry.id for entry in state.entries if entry.state == _CHARGED}:
@@ -254,13 +256,15 @@ class Budget:
 
         lock = FileLock(f"{self.path}.lock", timeout=self.timeout, mode=0o600)
         try:
-            lock.acquire()
+            if not self.path.absolute().parent.is_dir():  # the lock would make it
+                raise self._refusal("lies in a folder that does not exist. Check the path, or make the folder")
+            lock.acquire(poll_interval=0.01)
         except Timeout:
             raise self._refusal(
                 f"is locked by another process, for more than {self.timeout:g} seconds. Try again when that is finished"
             ) from None
         except OSError as error:
-            raise self._missing_folder_or(error, "cannot be locked") from None
+            raise self._failed("cannot be locked", error) from None
         try:
             yield
         finally:
@@ -288,11 +292,9 @@ class Budget:
             remove_leftovers(self.path)
             put_file(self.path, state.to_json().encode(), overwrite=file is not None, mode=0o600, like=file)
         except OSError as error:
-            raise self._missing_folder_or(error, "cannot be written, so nothing may be computed") from None
+            raise self._failed("cannot be written, so nothing may be computed", error) from None
 
-    def _missing_folder_or(self, error: OSError, failure: str) -> BudgetError:
-        if not self.path.absolute().parent.is_dir():
-            return self._refusal("lies in a folder that does not exist. Check the path, or make the folder")
+    def _failed(self, failure: str, error: OSError) -> BudgetError:
         return self._refusal(f"{failure} ({_name_of(error)}). Check permissions and free space of its folder")
 
     def _refusal(self, reason: str) -> BudgetError:
@@ -350,10 +352,6 @@ def _demand(condition: Any, reason: str) -> None:
 
 def _demand_keys(values: Any, keys: set[str], where: str) -> None:
     _demand(isinstance(values, dict) and set(values) == keys, f"the fields of {where} must be {sorted(keys)}")
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a number of JSON")
 
 
 def _different_keys(pairs: list[tuple[str, Any]]) -> Mapping[str, Any]:

@@ -1,0 +1,84 @@
+"""``dpm budget``: the ledger of a data set, what was spent of it and what is left."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dpmondrian.cli.inputs import JsonOption
+
+if TYPE_CHECKING:
+    from dpmondrian.files.budget import BudgetState
+
+__all__ = ["app"]
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+BudgetArgument = Annotated[Path, typer.Argument(help="The budget file.")]
+
+
+@app.callback()
+def budget() -> None:
+    """Keep the account of a data set: a file that is charged before every release and refuses to go over its total.
+
+    \b
+    Examples:
+      dpm budget new budget.json --epsilon 3 --delta 1e-6 --data-set "patients 2026"
+      dpm budget show budget.json
+    """  # noqa: D301
+
+
+@app.command()
+def new(
+    file: BudgetArgument,
+    epsilon: Annotated[float, typer.Option(help="All that may ever be spent on this data set.")],
+    delta: Annotated[float, typer.Option(help="The same for delta.")] = 1e-6,
+    data_set: Annotated[str, typer.Option(help="Name of the data set.")] = "",
+) -> None:
+    """Make the budget file of a data set.
+
+    \b
+    Example:
+      dpm budget new budget.json --epsilon 3 --delta 1e-6 --data-set "patients 2026"
+    """  # noqa: D301
+    from dpmondrian.files.budget import Budget
+
+    Budget.create(file, epsilon, delta, data_set)
+    typer.echo(f"Written: {file}. Name it in every run on this data set: --budget {file}")
+
+
+@app.command()
+def show(file: BudgetArgument, as_json: JsonOption = False) -> None:
+    """Show what was spent of a budget, on what, and what is left.
+
+    \b
+    Example:
+      dpm budget show budget.json
+    """  # noqa: D301
+    from dpmondrian.files.budget import Budget
+
+    state = Budget(file).read()
+    if as_json:
+        spent = {"epsilon": state.spent_epsilon, "delta": state.spent_delta}
+        left = dict(zip(("epsilon", "delta"), state.left, strict=True))
+        typer.echo(json.dumps({**json.loads(state.to_json()), "spent": spent, "left": left}, indent=2))
+    else:
+        _print(state)
+
+
+def _print(state: BudgetState) -> None:
+    from dpmondrian.cli.show import console, table_of
+
+    rows = [
+        (entry.time, entry.purpose, f"{entry.epsilon:g}", f"{entry.delta:g}", entry.state, (entry.release or "-")[:12])
+        for entry in state.entries
+    ]
+    title = f"Budget of {state.data_set}" if state.data_set else "Budget"
+    console().print(table_of(("time", "what", "epsilon", "delta", "state", "release"), rows, title))
+    left_epsilon, left_delta = state.left
+    typer.echo(f"Total: epsilon = {state.epsilon:g}, delta = {state.delta:g}.")
+    typer.echo(f"Spent: epsilon = {state.spent_epsilon:g}, delta = {state.spent_delta:g} (they add up).")
+    typer.echo(f"Left:  epsilon = {left_epsilon:g}, delta = {left_delta:g}.")

@@ -1,0 +1,205 @@
+"""``dpm cluster``: from a file with rows about people to a folder that may be published."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dpmondrian.cli.inputs import (
+    BoundsOption,
+    DelimiterOption,
+    FileArgument,
+    JsonOption,
+    PersonOption,
+    Public,
+    QueryOption,
+    QuietOption,
+    RowsPerPersonOption,
+    SchemaOption,
+    public_facts,
+    read_rows,
+)
+
+if TYPE_CHECKING:
+    from dpmondrian.artifact import Release
+    from dpmondrian.estimator import DPM
+    from dpmondrian.files.tables import Source
+
+__all__ = ["cluster", "cluster_file"]
+
+
+def cluster(
+    file: FileArgument,
+    schema: SchemaOption = None,
+    bounds: BoundsOption = None,
+    columns: Annotated[
+        str, typer.Option(help="Only these columns, with commas between.", show_default="all in the schema")
+    ] = "",
+    epsilon: Annotated[float, typer.Option(help="Privacy budget: the smaller, the more private.")] = 1.0,
+    delta: Annotated[float, typer.Option(help="Well below 1 / (number of people); 0 for pure epsilon.")] = 1e-7,
+    person_id: PersonOption = None,
+    rows_per_person: RowsPerPersonOption = None,
+    k: Annotated[
+        int | None, typer.Option("--k", min=1, help="Number of clusters.", show_default="the data decide")
+    ] = None,
+    on_missing: Annotated[str, typer.Option(help="Missing values: error, drop the row, or the middle.")] = "error",
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the results; must not exist.", show_default="FILE-clusters")
+    ] = None,
+    labels: Annotated[
+        bool, typer.Option("--labels", help="Also write the cluster of every row, which is sensitive.")
+    ] = False,
+    budget: Annotated[
+        Path | None, typer.Option(help="Ledger of this data set; 'dpm budget new' makes one. Charged before release.")
+    ] = None,
+    query: QueryOption = None,
+    delimiter: DelimiterOption = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Research only: noise that can be repeated protects nobody.")
+    ] = None,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Cluster the rows of a file and write what may be published: release.json, centres.csv and report.html.
+
+    The bounds of the columns come from public knowledge, never from the rows. Each run spends epsilon and delta of the data set;
+    --budget keeps the account.
+
+    \b
+    Examples:
+      dpm cluster patients.csv --bounds age=0:120 --bounds bmi=10:60 --epsilon 1
+      dpm cluster visits.parquet --schema schema.toml --person-id patient --rows-per-person 3 --out published
+      dpm cluster shop.duckdb --query "select age, spend from customers" --schema schema.toml --budget budget.json
+    """  # noqa: D301
+    from dpmondrian.files.tables import Source
+
+    facts = public_facts(schema, bounds, columns, person_id, rows_per_person)
+    parameters = {"epsilon": epsilon, "delta": delta, "n_clusters": k, "on_missing": on_missing, "random_state": seed}
+    _tell_what_is_believed(facts)
+    folder = out or Path(f"{_stem(file)}-clusters")
+    model = cluster_file(Source(file, query, delimiter), facts, parameters, folder, budget, labels, quiet=quiet)
+    _print(model.release_, folder, labels, as_json, quiet)
+
+
+def cluster_file(
+    source: Source,
+    facts: Public,
+    parameters: dict[str, Any],
+    folder: Path,
+    budget: Path | None = None,
+    labels: bool = False,
+    quiet: bool = False,
+) -> DPM:
+    """Cluster the rows of a file, write the folder of results, and return the fitted model."""
+    from dpmondrian.cli.progress import FitBars
+    from dpmondrian.estimator import DPM
+    from dpmondrian.exceptions import DataError
+    from dpmondrian.files.budget import Budget
+    from dpmondrian.files.output import free_reserve, new_folder
+
+    model = DPM(bounds=facts.bounds, person_id=facts.person_id, rows_per_person=facts.rows_per_person, **parameters)
+    model.check_parameters()
+    ledger = None if budget is None else Budget(budget)
+    if ledger is not None:
+        ledger.read()
+    with new_folder(folder) as unfinished, FitBars(quiet) as bars:
+        table = read_rows(source, facts.kinds_to_read, bars.read)
+        if (
+            table.num_rows == 0
+        ):  # told to the holder, like missing values; the library itself treats it as any other table
+            raise DataError(
+                f"The file {str(source.path)!r} has no rows, so there is nothing to publish. Nothing was spent."
+            )
+        model.fit(table, budget=ledger, progress=bars.draw)
+        free_reserve(unfinished)
+        write_release(model.release_, unfinished)
+        if labels:
+            _write_labels(model.labels_, unfinished / "sensitive")
+    return model
+
+
+def write_release(release: Release, folder: Path) -> None:
+    """Write everything that may be published about a release."""
+    from dpmondrian.files.output import write_file
+    from dpmondrian.report import render_report
+
+    release.save(folder / "release.json")
+    write_file(folder / "centres.csv", release.to_csv())
+    write_file(folder / "report.html", render_report(release))
+
+
+NOTICE = """SENSITIVE: this folder is not part of the release. Do not publish it.
+
+labels.parquet tells the cluster of every row of the table, in the order of its rows. It is computed from single rows, without
+noise, and is not private in any sense. It is for whoever may see the rows themselves.
+"""
+
+
+def _write_labels(labels: Any, folder: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    folder.mkdir(mode=0o700)
+    (folder / "README.txt").write_text(NOTICE, encoding="utf-8")
+    pa.parquet.write_table(pa.table({"cluster": pa.array(labels)}), folder / "labels.parquet")
+
+
+def _stem(file: Path) -> str:
+    """Return the name of a file without its endings."""
+    return file.name.split(".")[0] or file.name
+
+
+def _tell_what_is_believed(facts: Public) -> None:
+    if facts.rows_per_person > 1 and facts.person_id is None:
+        print(
+            f"Note: that nobody has more than {facts.rows_per_person} rows is believed, not checked. --person-id COLUMN would leave "
+            "further rows out.",
+            file=sys.stderr,
+        )
+
+
+def _print(release: Release, folder: Path, labels: bool, as_json: bool, quiet: bool) -> None:
+    if as_json:
+        names = release.schema.centre_names
+        document = {
+            "folder": str(folder),
+            "files": ["release.json", "centres.csv", "report.html"],
+            "sensitive_files": ["sensitive/labels.parquet"] if labels else [],
+            "releasable": release.privacy.releasable,
+            "epsilon": release.privacy.epsilon,
+            "delta": release.privacy.delta,
+            "n_clusters": len(release.centres),
+            "clusters": [
+                {
+                    "size": size,
+                    "size_error": size_error,
+                    "centre": dict(zip(names, centre, strict=True)),
+                    "centre_error": dict(zip(names, error, strict=True)),
+                }
+                for size, size_error, centre, error in zip(
+                    release.sizes.tolist(),
+                    release.size_errors.tolist(),
+                    release.centres.tolist(),
+                    release.centre_errors.tolist(),
+                    strict=True,
+                )
+            ],
+        }
+        typer.echo(json.dumps(document, indent=2))
+    elif not quiet:
+        from dpmondrian.cli.show import print_clusters
+
+        print_clusters(release)
+        typer.echo(f"Written to {folder}: release.json, centres.csv and report.html (open it in a browser).")
+        typer.echo("They may be published." if release.privacy.releasable else _NOT_RELEASABLE)
+        if labels:
+            typer.echo("sensitive/labels.parquet tells the cluster of every row: it stays with you.")
+
+
+_NOT_RELEASABLE = (
+    "NOT RELEASABLE: drawn with a seed, so the noise can be computed away. For research on invented data only."
+)

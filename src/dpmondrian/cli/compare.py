@@ -1,0 +1,54 @@
+"""``dpm compare``: how good a release is beside KMeans, for the holder of the rows."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from dpmondrian.cli.inputs import DelimiterOption, FileArgument, JsonOption, QueryOption, rows_of_release
+from dpmondrian.cli.predict import ReleaseArgument
+
+__all__ = ["compare"]
+
+
+def compare(
+    release: ReleaseArgument,
+    file: FileArgument,
+    classes: Annotated[
+        str | None, typer.Option(help="Column with the true class of every row, for accuracy and Rand index.")
+    ] = None,
+    query: QueryOption = None,
+    delimiter: DelimiterOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare a release with KMeans on the true rows. The result is SENSITIVE: it is computed from the rows without noise.
+
+    KMeans is not private; it gets as many clusters as the release has. Distances are those of the release: each
+    column divided by its range.
+
+    \b
+    Examples:
+      dpm compare published/release.json patients.csv
+      dpm compare published/release.json patients.csv --classes diagnosis --json
+    """  # noqa: D301
+    from dpmondrian.artifact import Release
+    from dpmondrian.cli.show import print_comparison
+    from dpmondrian.comparison import compare_with_kmeans
+    from dpmondrian.exceptions import ParameterError
+    from dpmondrian.files.tables import Source
+
+    known = Release.load(release)
+    if classes is not None and classes in known.schema.names:
+        raise ParameterError(
+            f"The '--classes' option must name a column that was not clustered. Got {classes!r}. Choose another one."
+        )
+    table = rows_of_release(known.schema, Source(file, query, delimiter), {} if classes is None else {classes: "text"})
+    compared = compare_with_kmeans(known, table, classes)
+    if as_json:
+        typer.echo(json.dumps({"sensitive": True, **asdict(compared)}, indent=2))
+        return
+    typer.echo("SENSITIVE: computed from the rows without noise. For the holder of the rows, not to be published.")
+    print_comparison(compared)

@@ -1,0 +1,56 @@
+"""``dpm demo``: everything once, on invented people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["demo"]
+
+
+def demo(
+    example: Annotated[str, typer.Argument(help="locations, patients or customers.")] = "locations",
+    out: Annotated[Path | None, typer.Option(help="Folder; must not exist.", show_default="demo-EXAMPLE")] = None,
+) -> None:
+    """Make a table about invented people, cluster it, and show everything that may be published about them.
+
+    \b
+    Examples:
+      dpm demo
+      dpm demo customers --out /tmp/customers
+    """  # noqa: D301
+    from dpmondrian.cli.cluster import cluster_file
+    from dpmondrian.cli.inputs import public_facts
+    from dpmondrian.cli.show import print_clusters
+    from dpmondrian.datasets.examples import EXAMPLES
+    from dpmondrian.domain import nearest_names
+    from dpmondrian.files.output import new_folder
+    from dpmondrian.files.tables import Source
+
+    if example not in EXAMPLES:
+        hint = nearest_names([example], list(EXAMPLES)) or f" There are {', '.join(EXAMPLES)}."
+        raise typer.BadParameter(f"There is no example {example!r}.{hint}", param_hint="EXAMPLE")
+    chosen, folder = EXAMPLES[example], out or Path(f"demo-{example}")
+    with new_folder(folder) as unfinished:
+        table, schema = unfinished / f"{example}.csv", unfinished / "schema.toml"
+        _write_inputs(example, table, schema)
+        published = unfinished / "published"
+        model = cluster_file(Source(table), public_facts(schema, None), {}, published)
+    typer.echo(f"{chosen.about} (Invented people; epsilon = 1, delta = 1e-7, no number of clusters given.)\n")
+    print_clusters(model.release_)
+    promise = str(model.privacy_).split("\n\n")[0]
+    typer.echo(f"\nRules\n\n{model.tree_}\n\nPrivacy (the report has the whole ledger)\n\n{promise}\n")
+    typer.echo(f"Written to {folder / 'published'}, and may be published: release.json, centres.csv, report.html.")
+    typer.echo(f"The same again: dpm cluster {folder / table.name} --schema {folder / schema.name} --out again")
+
+
+def _write_inputs(example: str, table: Path, schema: Path) -> None:
+    import pyarrow.csv
+
+    from dpmondrian.datasets.examples import EXAMPLES
+    from dpmondrian.files.schema_file import write_schema
+
+    pyarrow.csv.write_csv(EXAMPLES[example].make(), table)
+    write_schema(EXAMPLES[example].table_schema, schema)

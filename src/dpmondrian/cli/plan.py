@@ -1,0 +1,153 @@
+"""``dpm plan``: what to expect of a release, before any data is touched."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from dpmondrian.domain import Schema
+    from dpmondrian.planning.forecast import Forecast
+
+__all__ = ["plan"]
+
+_PICTURES = (".png", ".svg", ".pdf")
+_WIDTH_OF_FILES = 160
+
+
+def plan(
+    rows: Annotated[int, typer.Option(min=1, help="A guess of the number of rows, not a count of them.")],
+    schema: Annotated[Path | None, typer.Option(help="TOML file with the bounds of the columns.")] = None,
+    bounds: Annotated[
+        list[str] | None,
+        typer.Option(help="Bounds of a column, such as age=0:120 or plan=basic|premium; once per column."),
+    ] = None,
+    epsilon: Annotated[float, typer.Option(help="Privacy budget: the smaller, the more private.")] = 1.0,
+    delta: Annotated[float, typer.Option(help="Well below 1 / (number of people); 0 for pure epsilon.")] = 1e-7,
+    k: Annotated[
+        int | None, typer.Option("--k", min=1, help="Number of clusters, if it is given to the algorithm.")
+    ] = None,
+    rows_per_person: Annotated[
+        int | None, typer.Option(min=1, help="Most rows of one person.", show_default="as in the schema, or 1")
+    ] = None,
+    clusters: Annotated[
+        int | None, typer.Option(min=1, help="A guess of the number of clusters.", show_default="k, or 10")
+    ] = None,
+    spread: Annotated[
+        float, typer.Option(help="A guess of a cluster's standard deviation, as a share of a column's range.")
+    ] = 0.05,
+    picture: Annotated[
+        Path | None, typer.Option(help="File for a picture of errors over epsilon: PNG, SVG or PDF.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the forecast as JSON.")] = False,
+) -> None:
+    """Tell what to expect of a release: errors of sizes and centres, and how small a cluster may be.
+
+    No data is read and nothing is spent. Everything follows from the options, so take them from public knowledge. Beside the
+    run as asked for stand one with twice the epsilon and one with twice the rows.
+
+    \b
+    Examples:
+      dpm plan --rows 20000 --bounds age=0:120 --bounds bmi=10:60
+      dpm plan --rows 20000 --schema schema.toml --epsilon 0.5 --k 8
+      dpm plan --rows 100000 --schema schema.toml --clusters 20 --picture plan.png
+    """  # noqa: D301
+    from dpmondrian.exceptions import ParameterError
+
+    _check_picture(picture)
+    try:
+        columns, most_rows = _columns(schema, bounds or [])
+        from dpmondrian.plan import forecast
+
+        expected = forecast(
+            rows,
+            columns,
+            epsilon,
+            delta,
+            n_clusters=k,
+            rows_per_person=most_rows if rows_per_person is None else rows_per_person,
+            expected_clusters=clusters,
+            spread=spread,
+        )
+    except ParameterError as error:
+        raise typer.BadParameter(str(error)) from None
+    if picture is not None:
+        _draw(expected, picture)
+    if as_json:
+        typer.echo(json.dumps(expected.to_dict(), indent=2, allow_nan=False))
+    else:
+        _print(expected, picture)
+
+
+def _check_picture(picture: Path | None) -> None:
+    """Refuse a picture that could not be drawn, before anything is computed."""
+    if picture is None:
+        return
+    if picture.suffix.lower() not in _PICTURES:
+        raise typer.BadParameter(
+            f"The name of the picture must end with one of {', '.join(_PICTURES)}. Got {picture.name!r}.",
+            param_hint="--picture",
+        )
+    from dpmondrian.reporting.figures.style import drawing
+
+    with drawing():
+        pass
+
+
+def _columns(schema: Path | None, bounds: list[str]) -> tuple[Schema, int]:
+    """Return the columns, and the most rows of one person, from a file or from options."""
+    from dpmondrian.domain import Schema
+    from dpmondrian.files.schema_file import bounds_from_options, read_schema
+
+    if (schema is None) == (not bounds):
+        raise typer.BadParameter(
+            "Give the columns either with --schema or with --bounds, for instance --bounds age=0:120.",
+            param_hint="--schema",
+        )
+    if schema is not None:
+        table = read_schema(schema)
+        return table.schema, table.rows_per_person
+    facts = bounds_from_options(bounds)
+    return Schema.from_bounds(facts, list(facts), [False] * len(facts)), 1
+
+
+def _draw(expected: Forecast, path: Path) -> None:
+    """Write the picture, whole or not at all."""
+    import io
+
+    from dpmondrian.files.output import put_bytes
+    from dpmondrian.reporting.figures.style import drawing
+
+    content = io.BytesIO()
+    with drawing() as pyplot:
+        figure, ax = pyplot.subplots(figsize=(6.4, 4.8), layout="constrained")
+        expected.plot(ax)
+        figure.savefig(content, format=path.suffix.lower().lstrip("."))
+    put_bytes(path, content.getvalue(), overwrite=True)
+
+
+def _print(expected: Forecast, picture: Path | None) -> None:
+    """Print warnings, sentences, and the table of three runs."""
+    import rich.table
+    from rich.console import Console
+
+    from dpmondrian.planning.words import EXPLANATION, headings, sentences, table_rows
+
+    for warning in expected.warnings:
+        typer.secho(f"Warning: {warning}", fg=typer.colors.RED, bold=True)
+    for sentence in sentences(expected):
+        typer.echo(sentence)
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=_WIDTH_OF_FILES)
+    first, *others = headings(expected)
+    shown = rich.table.Table(rich.table.Column(first, no_wrap=True), *others)
+    for row in table_rows(expected):
+        shown.add_row(*row)
+    console.print(shown)
+    typer.echo(EXPLANATION)
+    if picture is not None:
+        typer.echo(f"Written: {picture}")

@@ -1,0 +1,33 @@
+"""``dpm report``: draw the report of a release again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dpmondrian.cli.predict import ReleaseArgument
+
+__all__ = ["report"]
+
+
+def report(
+    release: ReleaseArgument,
+    out: Annotated[Path | None, typer.Option(help="HTML file to write.", show_default="report.html beside it")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
+) -> None:
+    """Draw the report of a release: one HTML file that needs nothing else. No rows are needed, and nothing is spent.
+
+    \b
+    Examples:
+      dpm report published/release.json --force
+      dpm report release.json --out for-the-privacy-officer.html
+    """  # noqa: D301
+    from dpmondrian.artifact import Release
+    from dpmondrian.files.output import write_file
+    from dpmondrian.report import render_report
+
+    target = out or release.with_name("report.html")
+    write_file(target, render_report(Release.load(release)), overwrite=force)
+    typer.echo(f"Written: {target}")

@@ -1,0 +1,234 @@
+"""``dpm schema``: a draft of a schema file, and on request bounds that are estimated from the rows with privacy."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dpmondrian.cli.choices import split_names
+from dpmondrian.cli.inputs import (
+    DelimiterOption,
+    FileArgument,
+    JsonOption,
+    PersonOption,
+    QueryOption,
+    RowsPerPersonOption,
+)
+
+if TYPE_CHECKING:
+    from dpmondrian.bounds import SuggestedBounds
+    from dpmondrian.files.tables import Source
+
+__all__ = ["schema"]
+
+_NUMERIC = ("whole", "number", "unknown")
+
+
+def schema(
+    file: FileArgument,
+    out: Annotated[Path | None, typer.Option(help="File to write; must not exist.", show_default="print it")] = None,
+    suggest_bounds: Annotated[
+        bool, typer.Option("--suggest-bounds", help="Estimate bounds from the rows; spends --epsilon.")
+    ] = False,
+    epsilon: Annotated[
+        float | None, typer.Option(help="With --suggest-bounds: what it may spend, such as 0.1.", show_default=False)
+    ] = None,
+    columns: Annotated[
+        str,
+        typer.Option(
+            help="With --suggest-bounds: these columns, with commas between.", show_default="numbers of unknown bounds"
+        ),
+    ] = "",
+    person_id: PersonOption = None,
+    rows_per_person: RowsPerPersonOption = None,
+    budget: Annotated[
+        Path | None, typer.Option(help="With --suggest-bounds: ledger of this data set, charged before the first draw.")
+    ] = None,
+    query: QueryOption = None,
+    delimiter: DelimiterOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Draft a schema file (TOML) from the names and types of a table's columns; values are not looked at.
+
+    What is common knowledge, such as ages, is filled in; you fill in the rest, from public knowledge. Where there is none,
+    --suggest-bounds estimates bounds from the rows with differential privacy: this spends --epsilon of the data set, and the
+    rarest rows may lie beyond the bounds.
+
+    \b
+    Examples:
+      dpm schema patients.csv --out schema.toml
+      dpm schema sales.parquet --suggest-bounds --epsilon 0.1 --budget budget.json --out schema.toml
+      dpm schema visits.csv --suggest-bounds --epsilon 0.1 --columns cost,duration --person-id patient --rows-per-person 3
+    """  # noqa: D301
+    from dpmondrian.files.tables import Source, columns_of
+
+    _check_options(suggest_bounds, epsilon=epsilon, columns=columns, budget=budget)
+    _check_free(out)
+    source = Source(file, query, delimiter)
+    kinds = columns_of(source)
+    people = {"person_id": person_id, "rows_per_person": rows_per_person or 1}
+    _check_person(person_id, kinds)
+    if not suggest_bounds or epsilon is None:
+        _show(_drafted(kinds, people), None, out, as_json)
+        return
+    wanted = _wanted(split_names(columns), {name: kind for name, kind in kinds.items() if name != person_id})
+    suggested = _suggested(source, wanted, epsilon, budget, people)
+    _show(_drafted(kinds, people, suggested), suggested, out, as_json)
+
+
+def _check_options(suggest_bounds: bool, **options: Any) -> None:
+    """Refuse options that belong together and come alone."""
+    alone = [name for name, value in options.items() if value not in (None, "")]
+    if not suggest_bounds and alone:
+        raise typer.BadParameter(
+            f"--{alone[0]} is for --suggest-bounds, which was not given. Without it values are not looked at and nothing is spent.",
+            param_hint=f"--{alone[0]}",
+        )
+    if suggest_bounds and options["epsilon"] is None:
+        raise typer.BadParameter(
+            "Say what --suggest-bounds may spend of the data set's budget, for instance --epsilon 0.1.",
+            param_hint="--epsilon",
+        )
+
+
+def _check_free(out: Path | None) -> None:
+    """Refuse a file that exists before anything is read or spent."""
+    from dpmondrian.exceptions import OutputError
+
+    if out is not None and os.path.lexists(out):
+        raise OutputError(
+            f"The file {str(out)!r} exists and is not overwritten. Choose another name, or remove it first."
+        )
+    if out is not None and not out.absolute().parent.is_dir():
+        raise OutputError(f"The folder of {str(out)!r} does not exist. Make it first, or choose another one.")
+
+
+def _check_person(person_id: str | None, kinds: Mapping[str, str]) -> None:
+    if person_id is not None and person_id not in kinds:
+        raise typer.BadParameter(
+            f"There is no column {person_id!r}.{_hint(person_id, kinds)}", param_hint="--person-id"
+        )
+
+
+def _hint(name: str, known: Mapping[str, str]) -> str:
+    from dpmondrian.domain import nearest_names
+
+    return nearest_names([name], list(known)) or f" There are {', '.join(known)}."
+
+
+def _wanted(names: tuple[str, ...], kinds: Mapping[str, str]) -> list[str]:
+    """Return the columns whose bounds to estimate: those named, or the numbers of which nothing is known by their names."""
+    from dpmondrian.files.quantities import is_identifier, known_quantity
+
+    for name in names:
+        if name not in kinds:
+            raise typer.BadParameter(f"There is no such column: {name!r}.{_hint(name, kinds)}", param_hint="--columns")
+        if kinds[name] not in _NUMERIC:
+            raise typer.BadParameter(
+                f"Column {name!r} is of kind {kinds[name]!r}, and only numbers have bounds to estimate. Leave it out.",
+                param_hint="--columns",
+            )
+    if names:
+        return list(names)
+    if "unknown" in kinds.values():
+        raise typer.BadParameter(
+            "The file does not tell which columns are numbers, and values are not looked at to find out. Name them, for "
+            "instance --columns cost,duration.",
+            param_hint="--columns",
+        )
+    numbers = [name for name, kind in kinds.items() if kind in _NUMERIC and not is_identifier(name)]
+    unknown = [name for name in numbers if known_quantity(name) is None]
+    if not unknown:
+        raise typer.BadParameter(
+            "There is no column of numbers whose bounds are not common knowledge by its name. Name one with --columns if its "
+            "bounds are to be estimated all the same.",
+            param_hint="--columns",
+        )
+    return unknown
+
+
+def _suggested(
+    source: Source, wanted: list[str], epsilon: float, budget: Path | None, people: dict[str, Any]
+) -> SuggestedBounds:
+    """Read the rows and estimate; wrong parameters and a missing budget file are told before the rows are read."""
+    from dpmondrian._validation import check_epsilon
+    from dpmondrian.bounds import suggest_bounds
+    from dpmondrian.cli.inputs import read_rows
+    from dpmondrian.files.budget import Budget
+
+    check_epsilon(epsilon)
+    ledger = None if budget is None else Budget(budget)
+    if ledger is not None:
+        ledger.read()
+    person = {} if people["person_id"] is None else {people["person_id"]: "text"}
+    rows = read_rows(source, {**dict.fromkeys(wanted, "number"), **person})
+    return suggest_bounds(rows, epsilon, columns=wanted, budget=ledger, **people)
+
+
+def _drafted(kinds: Mapping[str, str], people: Mapping[str, Any], suggested: SuggestedBounds | None = None) -> str:
+    """Return the TOML text: what holds for the whole table, the draft of names and types, and sections with estimated bounds.
+
+    Columns of which nothing could be said stay in the draft, to be filled in.
+    """
+    from dpmondrian.files.schema_file import draft_schema
+    from dpmondrian.files.toml import toml_key
+
+    found = {} if suggested is None else {name: pair for name, pair in suggested.bounds.items() if pair is not None}
+    others = {name: kind for name, kind in kinds.items() if name not in found and name != people["person_id"]}
+    sections = [f"[columns.{toml_key(name)}]\n{_bound_lines(pair)}" for name, pair in found.items()]
+    draft = draft_schema(others, people_known=_said(people))
+    return "\n".join([*_top(people, suggested), draft, *sections])
+
+
+def _said(people: Mapping[str, Any]) -> bool:
+    """Return whether the options say how rows belong to people."""
+    return people["person_id"] is not None or people["rows_per_person"] > 1
+
+
+def _top(people: Mapping[str, Any], suggested: SuggestedBounds | None) -> list[str]:
+    """Return the keys of the whole table, which must stand before all sections; none if nothing was said."""
+    from dpmondrian.files.toml import toml_value
+
+    lines = [f"{key} = {toml_value(value)}\n" for key, value in people.items() if _said(people) and value is not None]
+    if suggested is not None:
+        lines.append(f"{_SPENT}bounds_epsilon = {toml_value(suggested.privacy.epsilon)}\n")
+    return ["".join(lines)] if lines else []
+
+
+_SPENT = "# Spent on estimating bounds from the rows; it adds to what every release of them costs:\n"
+
+
+def _bound_lines(pair: tuple[Any, ...]) -> str:
+    from dpmondrian.files.toml import toml_value
+
+    ends = zip(("lower", "upper"), pair, strict=False)
+    lines = [f"{key} = {toml_value(value)}  # estimated from the rows, with noise\n" for key, value in ends]
+    return "".join([*lines, *(["whole = true  # from the type\n"] if len(pair) > 2 else [])])
+
+
+def _show(drafted: str, suggested: SuggestedBounds | None, out: Path | None, as_json: bool) -> None:
+    """Write or print the schema; what was paid for is printed also when it cannot be written."""
+    from dpmondrian.exceptions import OutputError
+    from dpmondrian.files.output import write_file
+
+    if out is not None:
+        try:
+            write_file(out, drafted)
+        except OutputError:
+            typer.echo(drafted, nl=False)
+            raise
+    if as_json:
+        found = {} if suggested is None else suggested.to_dict()
+        typer.echo(json.dumps({"schema": drafted, "out": None if out is None else str(out), **found}, indent=2))
+        return
+    if out is None:
+        typer.echo(drafted, nl=False)
+    if suggested is not None:
+        typer.echo(str(suggested), err=out is None)  # with the schema on standard output, it alone
+    if out is not None:
+        typer.echo(f"Written to {out}. Look it through and fill in what is missing before you use it.")

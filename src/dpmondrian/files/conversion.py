@@ -1,0 +1,171 @@
+"""From values of a file to columns of numbers and texts, by type and never by value.
+
+Numbers keep their type (integers, float32, float64); truth values become 0 and 1, decimals float64. Texts are taken as they
+are; other values become the text that a person would write: 1 and 1.0 are both "1" (pandas turns codes into floats when one is
+missing), truth values "true" and "false", dates as in ISO 8601.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Literal
+
+from dpmondrian.exceptions import DataError
+from dpmondrian.files.failures import no_number, not_usable, not_utf8
+from dpmondrian.files.source import Source
+
+__all__ = ["Kind", "column_of_values", "converted", "kind_of", "target_schema", "without_rows", "without_types"]
+
+Kind = Literal["number", "text"]
+
+_LARGEST_EXACT_FLOAT = 2.0**53
+
+
+def kind_of(type_: Any) -> str:
+    """Return the kind of an Arrow type: "whole", "number", "truth", "text", "date" or "unknown"."""
+    from pyarrow import types
+
+    type_ = _plain(type_)
+    kinds = {
+        "whole": (types.is_integer,),
+        "number": (types.is_floating, types.is_decimal),
+        "truth": (types.is_boolean,),
+        "text": (types.is_string, types.is_large_string, types.is_string_view),
+        "date": (types.is_temporal,),
+    }
+    return next((kind for kind, tests in kinds.items() if any(test(type_) for test in tests)), "unknown")
+
+
+def _plain(type_: Any) -> Any:
+    """Return the type of the values of a dictionary or an extension."""
+    import pyarrow
+
+    if isinstance(type_, pyarrow.BaseExtensionType):
+        return _plain(type_.storage_type)
+    return _plain(type_.value_type) if pyarrow.types.is_dictionary(type_) else type_
+
+
+def target_schema(source: Source, schema: Any, kinds: Mapping[str, Kind]) -> Any:
+    """Return the Arrow schema of what will be read, from the schema of a file; refuse types that cannot be used."""
+    import pyarrow
+
+    fields = [(name, _target(source, name, schema.field(name).type, kind)) for name, kind in kinds.items()]
+    return pyarrow.schema(fields)
+
+
+def _target(source: Source, name: str, type_: Any, wanted: Kind) -> Any:
+    import pyarrow
+
+    type_, kind = _plain(type_), kind_of(type_)
+    if pyarrow.types.is_null(type_):
+        return pyarrow.float64() if wanted == "number" else pyarrow.string()
+    if wanted == "text":
+        is_bytes = pyarrow.types.is_binary(type_) or pyarrow.types.is_large_binary(type_)
+        if is_bytes or (kind != "unknown" and not pyarrow.types.is_duration(type_)):
+            return pyarrow.string()
+    elif kind == "truth":
+        return pyarrow.uint8()
+    elif kind == "whole":
+        return type_
+    elif kind == "number":
+        small = pyarrow.types.is_float16(type_) or pyarrow.types.is_float32(type_)
+        return pyarrow.float32() if small else pyarrow.float64()
+    raise not_usable(source, name, kind if kind != "unknown" else "nested or binary", f"{wanted}s")
+
+
+def without_types(kinds: Mapping[str, Kind]) -> Any:
+    """Return the Arrow schema of what will be read from a file that has no types."""
+    import pyarrow
+
+    return pyarrow.schema(
+        [(name, pyarrow.float64() if kind == "number" else pyarrow.string()) for name, kind in kinds.items()]
+    )
+
+
+def without_rows(schema: Any) -> Any:
+    """Return an empty record batch: readers yield it first, so that a table has its types also when it has no rows."""
+    import pyarrow
+
+    return pyarrow.record_batch([pyarrow.array([], field.type) for field in schema], schema=schema)
+
+
+def converted(source: Source, batch: Any, target: Any) -> Any:
+    """Return a record batch with the columns and types of the target schema; columns that fit are not copied."""
+    import pyarrow
+
+    columns = []
+    for field in target:
+        try:
+            column = _as_type(batch.column(batch.schema.get_field_index(field.name)), field.type)
+            if field.type == pyarrow.string():
+                column.validate(full=True)  # Parquet promises UTF-8, and nobody checks
+        except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError):
+            raise not_utf8(source) if field.type == pyarrow.string() else no_number(source, field.name) from None
+        columns.append(column)
+    return pyarrow.record_batch(columns, schema=target)
+
+
+def _as_type(column: Any, type_: Any) -> Any:
+    import pyarrow
+
+    if isinstance(column, pyarrow.ExtensionArray):
+        column = column.storage
+    if pyarrow.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if column.type == type_:
+        return column
+    if type_ == pyarrow.string() and pyarrow.types.is_floating(column.type):
+        return _texts_of_floats(column)
+    return column.cast(type_)
+
+
+def _texts_of_floats(column: Any) -> Any:
+    """Return floats as texts, whole ones without a point."""
+    import pyarrow
+    import pyarrow.compute
+
+    compute, floats = pyarrow.compute, column.cast(pyarrow.float64())
+    whole = compute.and_(
+        compute.equal(floats, compute.trunc(floats)), compute.less(compute.abs(floats), _LARGEST_EXACT_FLOAT)
+    )
+    numbers = compute.if_else(whole, floats, 0.0).cast(pyarrow.int64())
+    return compute.if_else(whole, numbers.cast(pyarrow.string()), floats.cast(pyarrow.string()))
+
+
+def column_of_values(source: Source, name: str, values: Sequence[Any], kind: Kind) -> Any:
+    """Return Python values as an Arrow column, float64 or string; None is missing."""
+    import pyarrow
+
+    if kind == "text":
+        return pyarrow.array([_text(source, name, value) for value in values], pyarrow.string())
+    with suppress(pyarrow.ArrowException, TypeError, ValueError, OverflowError):
+        return pyarrow.array(values, pyarrow.float64())
+    # Truth values, large integers, or no numbers. Outside of the block above, whose error quotes a value.
+    return pyarrow.array([_number(source, name, value) for value in values], pyarrow.float64())
+
+
+def _number(source: Source, name: str, value: Any) -> float | None:
+    if value is None:
+        return None
+    if not isinstance(value, bool | int | float):
+        raise no_number(source, name)
+    try:
+        return float(value)
+    except OverflowError:  # as CSV files are read: beyond all floats is infinite
+        return float("inf") if value > 0 else float("-inf")
+
+
+def _text(source: Source, name: str, value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer() and abs(value) < _LARGEST_EXACT_FLOAT:
+        return str(int(value))
+    if isinstance(value, int | float):
+        return str(value)
+    raise DataError(
+        f"The file {str(source.path)!r} has lists, objects or bytes in column {name!r}, which cannot be read as texts. Leave it "
+        "out, or turn it into numbers or texts."
+    )

@@ -1,0 +1,185 @@
+"""CSV files: names from the header, types from the caller, so that no value decides how another is read.
+
+In columns of numbers Arrow's words for missing values ("", "NA", "NaN", "null", ...) are missing, and true and false are 1 and
+0. In columns of texts only the empty text is missing: "NA" may be a category.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from dpmondrian.exceptions import DataError
+from dpmondrian.files.conversion import Kind, without_rows, without_types
+from dpmondrian.files.failures import check_names, failure, no_number, not_utf8
+from dpmondrian.files.source import Source, opened
+
+__all__ = ["batches", "columns"]
+
+BLOCK_BYTES = 2**22
+"""Bytes that are read at a time, and so the longest row."""
+HEADER_BYTES = 2**22
+"""The longest header."""
+
+_OTHER_DELIMITERS = {";": "';'", "\t": "tab", "|": "'|'", ",": "','"}
+
+
+def columns(source: Source) -> dict[str, str]:
+    """Return the names in the header, each of kind "unknown": types of a CSV file could only be guessed from values."""
+    names, _ = _header(source)
+    check_names(source, names, [])
+    return {name: "unknown" for name in names if name}
+
+
+def batches(source: Source, kinds: Mapping[str, Kind]) -> Iterator[tuple[Any, int, int | None]]:
+    """Yield record batches of these columns, with the bytes read so far and those of the file."""
+    names, has_rows = _header(source)
+    check_names(source, names, list(kinds))
+    yield without_rows(without_types(kinds)), 0, source.path.stat().st_size
+    if has_rows:
+        yield from _NumberReader(source, kinds).batches()
+
+
+def _header(source: Source) -> tuple[list[str], bool]:
+    """Return the first line's values, checked to be names and not data, and whether anything comes after it."""
+    with opened(source) as (file, _):
+        head = _read_up_to(file, HEADER_BYTES)
+    # Bytes that are not UTF-8 may stand in columns that nobody asked for; in the header they are refused below.
+    text = head.decode("utf-8-sig", errors="surrogateescape")
+    lines = io.StringIO(text, newline="")
+    try:
+        names = next((row for row in csv.reader(lines, delimiter=source.separator) if row), [])
+    except csv.Error:
+        raise failure(source, "has a first line that is not one of a CSV file. Check its format and quotes") from None
+    if not any(names):
+        raise failure(source, "has no header. Its first line must hold the names of the columns")
+    is_whole, rest = len(head) < HEADER_BYTES, lines.read()
+    _check_header(source, names, is_cut=not rest and not is_whole)
+    return names, bool(rest.strip()) or not is_whole
+
+
+def _read_up_to(file: Any, n_bytes: int) -> bytes:
+    parts = []
+    while n_bytes > 0 and (part := file.read(n_bytes)):
+        parts.append(part)
+        n_bytes -= len(part)
+    return b"".join(parts)
+
+
+def _check_header(source: Source, names: list[str], is_cut: bool) -> None:
+    text = "".join(names)
+    if "\0" in text or any("\udc80" <= character <= "\udcff" for character in text):
+        raise not_utf8(source)
+    if is_cut:
+        raise failure(source, "has a first line that is too long for a header. Check its line ends")
+    if _looks_like_data(names):
+        raise failure(
+            source,
+            "has numbers in its first line, which must hold the names of the columns. Put a line of names before it",
+        )
+    others = [word for sign, word in _OTHER_DELIMITERS.items() if sign in names[0] and sign != source.separator]
+    if len(names) == 1 and others and source.delimiter is None:
+        raise failure(source, f"has one column only; is the delimiter {others[0]}? Use --delimiter {others[0]}")
+
+
+def _looks_like_data(names: list[str]) -> bool:
+    """Return whether a first line holds numbers that no column is called; 2023 and 2024 beside a name may be names."""
+    numbers = [name for name in names if re.fullmatch(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*", name)]
+    return len(numbers) == len([name for name in names if name]) or not all(name.isdigit() for name in numbers)
+
+
+class _NumberReader:
+    """Reads numbers as numbers, which is quick; and if that fails as texts, which tells where and knows true and false."""
+
+    def __init__(self, source: Source, kinds: Mapping[str, Kind]) -> None:
+        self.source, self.kinds = source, kinds
+
+    def batches(self) -> Iterator[tuple[Any, int, int | None]]:
+        import pyarrow
+
+        read = 0
+        try:
+            for batch, done, total in self._read(pyarrow.float64()):
+                read += batch.num_rows
+                yield self._without_empty_texts(batch), done, total
+            return
+        except pyarrow.ArrowInvalid as error:
+            if "conversion error to double" not in str(error):
+                raise self._explained(error) from None
+        yield from self._from_texts(read)
+
+    def _from_texts(self, skipped: int) -> Iterator[tuple[Any, int, int | None]]:
+        """Yield what is behind the rows that were read already."""
+        import pyarrow
+
+        try:
+            for batch, done, total in self._read(pyarrow.string()):
+                behind = batch.slice(min(skipped, batch.num_rows))
+                skipped -= batch.num_rows - behind.num_rows
+                yield self._without_empty_texts(self._with_numbers(behind)), done, total
+        except pyarrow.ArrowInvalid as error:
+            raise self._explained(error) from None
+
+    def _read(self, number_type: Any) -> Iterator[tuple[Any, int, int | None]]:
+        import pyarrow
+        import pyarrow.csv as arrow_csv
+
+        types = {name: number_type if kind == "number" else pyarrow.string() for name, kind in self.kinds.items()}
+        with (
+            opened(self.source) as (file, below),
+            arrow_csv.open_csv(
+                file,
+                read_options=arrow_csv.ReadOptions(block_size=BLOCK_BYTES),
+                parse_options=arrow_csv.ParseOptions(delimiter=self.source.separator, newlines_in_values=True),
+                convert_options=arrow_csv.ConvertOptions(column_types=types, include_columns=list(types)),
+            ) as reader,
+        ):
+            for batch in reader:
+                yield batch, below.done, below.total
+
+    def _with_numbers(self, batch: Any) -> Any:
+        for place, (name, kind) in enumerate(self.kinds.items()):
+            if kind == "number":
+                batch = batch.set_column(place, name, self._numbers(name, batch.column(place)))
+        return batch
+
+    def _numbers(self, name: str, texts: Any) -> Any:
+        import pyarrow
+        import pyarrow.compute as compute
+        import pyarrow.csv as arrow_csv
+
+        missing = pyarrow.array(arrow_csv.ConvertOptions().null_values)
+        texts = compute.utf8_trim_whitespace(texts)
+        lower = compute.utf8_lower(texts)
+        texts = compute.if_else(compute.equal(lower, "true"), "1", texts)
+        texts = compute.if_else(compute.equal(lower, "false"), "0", texts)
+        texts = compute.if_else(compute.is_in(texts, missing), None, texts)
+        try:
+            return texts.cast(pyarrow.float64())
+        except pyarrow.ArrowInvalid:
+            raise no_number(self.source, name) from None
+
+    def _without_empty_texts(self, batch: Any) -> Any:
+        import pyarrow.compute as compute
+
+        for place, (name, kind) in enumerate(self.kinds.items()):
+            if kind == "text":
+                texts = batch.column(place)
+                batch = batch.set_column(place, name, compute.if_else(compute.equal(texts, ""), None, texts))
+        return batch
+
+    def _explained(self, error: Exception) -> DataError:
+        """Return what an error of Arrow means, without its words, which quote a row."""
+        words = str(error)
+        if words.startswith("CSV parse error"):
+            return failure(
+                self.source, "has rows of different length. Check its quotes and delimiters, and write it anew"
+            )
+        if words.startswith("straddling"):
+            return failure(self.source, "has a row that is too long. Check its line ends and quotes")
+        if words.endswith("invalid UTF8 data"):
+            return not_utf8(self.source)
+        return failure(self.source, "is damaged or not a CSV file. Write it anew")

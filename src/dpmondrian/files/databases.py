@@ -1,0 +1,129 @@
+"""SQLite and DuckDB databases: opened for reading only, one SELECT statement, nothing else.
+
+Messages of a database quote the query, names and values: only the kind of error is passed on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from typing import Any
+
+from dpmondrian.exceptions import DataError
+from dpmondrian.files.arrow_files import kinds_in
+from dpmondrian.files.conversion import Kind, column_of_values, converted, target_schema, without_rows, without_types
+from dpmondrian.files.failures import check_names, failure
+from dpmondrian.files.source import Source
+
+__all__ = ["duckdb_batches", "duckdb_columns", "sqlite_batches", "sqlite_columns"]
+
+BATCH_ROWS = 2**14
+
+
+def sqlite_columns(source: Source) -> dict[str, str]:
+    """Return the names of the query's columns, each of kind "unknown": in SQLite every value has its own type."""
+    with _sqlite(source) as cursor:
+        names = [item[0] for item in cursor.description]
+    check_names(source, names, [])
+    return dict.fromkeys(names, "unknown")
+
+
+def sqlite_batches(source: Source, kinds: Mapping[str, Kind]) -> Iterator[tuple[Any, int, int | None]]:
+    """Yield record batches of these columns, with the rows read so far; how many there are is not known."""
+    import pyarrow
+
+    with _sqlite(source) as cursor:
+        names = [item[0] for item in cursor.description]
+        check_names(source, names, list(kinds))
+        yield without_rows(without_types(kinds)), 0, None
+        done = 0
+        while rows := cursor.fetchmany(BATCH_ROWS):
+            values = list(zip(*rows, strict=True))
+            arrays = [column_of_values(source, name, values[names.index(name)], kind) for name, kind in kinds.items()]
+            done += len(rows)
+            yield pyarrow.record_batch(arrays, names=list(kinds)), done, None
+
+
+@contextmanager
+def _sqlite(source: Source) -> Iterator[Any]:
+    """Yield a cursor with the result of the query."""
+    import sqlite3
+
+    def read_only(action: int, *_: object) -> int:
+        reading = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE)
+        return sqlite3.SQLITE_OK if action in reading else sqlite3.SQLITE_DENY
+
+    try:
+        with closing(sqlite3.connect(f"{source.path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            connection.text_factory = lambda text: text.decode("utf-8")
+            connection.set_authorizer(read_only)
+            cursor = connection.execute(source.query or "")
+            if cursor.description is None:
+                raise _no_select(source)
+            yield cursor
+    except (sqlite3.Error, sqlite3.Warning) as error:
+        raise _failed(source, error) from None
+
+
+def duckdb_columns(source: Source) -> dict[str, str]:
+    """Return names and kinds of the query's columns; the query is not run."""
+    with _duckdb(source) as relation:
+        return kinds_in(source, _reader(relation.limit(0)).schema)
+
+
+def duckdb_batches(source: Source, kinds: Mapping[str, Kind]) -> Iterator[tuple[Any, int, int | None]]:
+    """Yield record batches of these columns, with the rows read so far; how many there are is not known."""
+    with _duckdb(source) as relation:
+        reader = _reader(relation)
+        check_names(source, reader.schema.names, list(kinds))
+        target = target_schema(source, reader.schema, kinds)
+        yield without_rows(target), 0, None
+        done = 0
+        for batch in reader:
+            done += batch.num_rows
+            yield converted(source, batch, target), done, None
+
+
+@contextmanager
+def _duckdb(source: Source) -> Iterator[Any]:
+    """Yield the query as a relation, not yet run."""
+    try:
+        import duckdb
+    except ImportError:
+        raise failure(source, "needs duckdb to be read. Install it: pip install 'dpmondrian[database]'") from None
+
+    # A name in the query must not be found among the variables of this program, nor make it load code from the network.
+    config: dict[str, Any] = {"python_enable_replacements": "false", "autoinstall_known_extensions": "false"}
+    try:
+        connection = duckdb.connect(str(source.path), read_only=True, config=config)
+    except duckdb.Error as error:
+        raise failure(
+            source,
+            f"cannot be opened as a DuckDB database ({type(error).__name__}). It may be damaged, of another version, or open "
+            "for writing in another program",
+        ) from None
+    try:
+        with closing(connection):
+            statements = duckdb.extract_statements(source.query or "")
+            if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+                raise _no_select(source)
+            yield connection.sql(statements[0])
+    except duckdb.Error as error:
+        raise _failed(source, error) from None
+
+
+def _reader(relation: Any) -> Any:
+    """Return the result in batches; the method has another name in older versions of DuckDB."""
+    method = relation.to_arrow_reader if hasattr(relation, "to_arrow_reader") else relation.fetch_arrow_reader
+    return method(BATCH_ROWS)
+
+
+def _no_select(source: Source) -> DataError:
+    return DataError(f"The query on {str(source.path)!r} must be one SELECT statement. Give one that returns the rows.")
+
+
+def _failed(source: Source, error: Exception) -> DataError:
+    return DataError(
+        f"The query on {str(source.path)!r} failed ({type(error).__name__}). Try it in the database's own program; databases are "
+        "opened for reading only."
+    )

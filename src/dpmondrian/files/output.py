@@ -1,0 +1,284 @@
+"""Results on disk: a folder or a file that is there whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NoReturn
+
+from dpmondrian.exceptions import OutputError
+
+__all__ = ["RESERVED_BYTES", "free_reserve", "new_folder", "put_bytes", "put_file", "remove_leftovers", "write_file"]
+
+RESERVED_BYTES = 16 * 2**20
+"""Room that must be free before a budget is spent on something to write."""
+
+_RESERVE = ".dpmondrian-reserved"
+
+
+@contextmanager
+def new_folder(path: str | Path, reserve_bytes: int = RESERVED_BYTES) -> Iterator[Path]:
+    """Yield a hidden folder that becomes `path` when the block ends, and is removed when it fails.
+
+    Disk space is reserved before the block begins, so that a full disk is found before anything is spent. It is held while
+    the block computes, and given back by the first `write_file` into the folder, by `free_reserve`, or in the end. The folder
+    and what becomes of it can be entered by its owner only.
+
+    Parameters
+    ----------
+    path : path
+        Must not exist, or be an empty folder. Its parent must exist.
+    reserve_bytes : int
+        Room to reserve.
+
+    Raises
+    ------
+    OutputError
+        If the folder cannot be made or the disk is full. Nothing is left behind.
+    """
+    path = Path(path)
+    with _told(path):
+        _check_folder(path)
+        temporary = _hidden_folder(path)
+    try:
+        with _told(path):
+            _reserve(temporary / _RESERVE, reserve_bytes)
+        with _full_disk_told(path):
+            yield temporary
+        with _told(path):
+            free_reserve(temporary)
+            _sync_tree(temporary)
+            _take_place(temporary, path)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def free_reserve(folder: Path) -> None:
+    """Give the room that was reserved for a folder back to the disk: call it right before the results are written."""
+    (folder / _RESERVE).unlink(missing_ok=True)
+
+
+def write_file(path: str | Path, text: str, *, overwrite: bool = False) -> None:
+    """Write a text file that appears under its name only when it is complete and on the disk.
+
+    Raises
+    ------
+    OutputError
+        If the file exists and is not to be overwritten, or cannot be written. What was there before is unchanged.
+    """
+    try:
+        content = text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise OutputError(f"The file {str(path)!r} cannot be written: its text is not valid Unicode.") from None
+    put_bytes(path, content, overwrite=overwrite)
+
+
+def put_bytes(path: str | Path, content: bytes, *, overwrite: bool = False, private: bool = False) -> None:
+    """Write bytes as `write_file` writes text; a private file can be read by its owner only."""
+    path = Path(path)
+    with _told(path):
+        _check_file(path, overwrite)
+        free_reserve(path.absolute().parent)
+        put_file(path, content, overwrite=overwrite, mode=0o600 if private else 0o666)
+
+
+def put_file(
+    path: Path, content: bytes, *, overwrite: bool, mode: int = 0o666, like: os.stat_result | None = None
+) -> None:
+    """Write a file beside its place, wait until it is on the disk, and only then give it its name; raise OSError.
+
+    Parameters
+    ----------
+    path : Path
+    content : bytes
+    overwrite : bool
+        Whether a file of this name may be replaced; else FileExistsError is raised.
+    mode : int
+        Permissions of the file, less those that the system's mask takes away.
+    like : os.stat_result or None
+        The file that is replaced, if its permissions and owner are to be kept.
+    """
+    temporary = path.absolute().with_name(f"{_leftover_prefix(path)}{os.urandom(8).hex()}.part")
+    try:
+        _write_synced(temporary, content, mode, like)
+        if overwrite:
+            os.replace(temporary, path)
+        else:
+            _link(temporary, path)
+        _sync_folder(temporary.parent)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def remove_leftovers(path: Path) -> None:
+    """Remove the unfinished files that killed calls of `put_file` left; nobody else may be writing this file."""
+    pattern = re.compile(re.escape(_leftover_prefix(path)) + r"[0-9a-f]{16}\.part")
+    for name in os.listdir(path.absolute().parent):
+        if pattern.fullmatch(name):
+            path.absolute().with_name(name).unlink(missing_ok=True)
+
+
+def _leftover_prefix(path: Path) -> str:
+    name = os.fsencode(path.name)
+    return f".{path.name}." if len(name) <= 200 else f".{hashlib.sha256(name).hexdigest()}."
+
+
+def _write_synced(path: Path, content: bytes, mode: int, like: os.stat_result | None) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    with open(handle, "wb") as file:
+        if like is not None and hasattr(os, "fchmod"):
+            os.fchmod(handle, like.st_mode & 0o777)
+            with suppress(PermissionError):  # only root can give a file away
+                os.fchown(handle, like.st_uid, like.st_gid)
+        file.write(content)
+        file.flush()
+        os.fsync(handle)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Wait until the names in a folder are on the disk."""
+    if os.name == "nt":  # pragma: no cover - folders cannot be opened there
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _check_file(path: Path, overwrite: bool) -> None:
+    _check_parent(path)
+    if path.is_dir():
+        raise OutputError(f"The file {str(path)!r} cannot be written: a folder has this name. Choose another name.")
+    if not overwrite and os.path.lexists(path):
+        raise _exists(path)
+
+
+def _check_folder(path: Path) -> None:
+    _check_parent(path)
+    if path.is_symlink() or (path.exists() and not path.is_dir()):
+        raise _exists(path)
+    if path.is_dir() and any(path.iterdir()):
+        raise OutputError(
+            f"The folder {str(path)!r} exists and is not empty. Choose another name, or remove it first; results are "
+            "never mixed or overwritten."
+        )
+
+
+def _check_parent(path: Path) -> None:
+    parent = path.absolute().parent
+    if not parent.is_dir():
+        raise OutputError(
+            f"{str(path)!r} cannot be written: the folder {str(path.parent)!r} does not exist. Make it first, or choose "
+            "another one."
+        )
+
+
+def _exists(path: Path) -> OutputError:
+    return OutputError(
+        f"The file {str(path)!r} exists and is not overwritten. Choose another name, or remove it first."
+    )
+
+
+def _hidden_folder(path: Path) -> Path:
+    prefix = _leftover_prefix(path.absolute())
+    return Path(tempfile.mkdtemp(prefix=prefix, suffix=".part", dir=path.absolute().parent))
+
+
+def _reserve(file: Path, n_bytes: int) -> None:
+    """Make a file of this size whose blocks are really taken."""
+    if n_bytes <= 0:
+        return
+    handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        try:
+            os.posix_fallocate(handle, 0, n_bytes)
+        except (AttributeError, OSError) as error:
+            if getattr(error, "errno", None) not in (None, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS, errno.ENODEV):
+                raise
+            _fill(handle, n_bytes)  # a system or file system that cannot reserve
+    finally:
+        os.close(handle)
+
+
+def _fill(handle: int, n_bytes: int) -> None:
+    """Write bytes that a file system cannot leave out or compress away, and wait for them."""
+    block = os.urandom(2**20)
+    while n_bytes > 0:
+        n_bytes -= os.write(handle, block[:n_bytes])
+    os.fsync(handle)
+
+
+def _sync_tree(folder: Path) -> None:
+    for parent, _, files in os.walk(folder):
+        for name in files:
+            with open(Path(parent, name), "rb") as file:
+                os.fsync(file.fileno())
+        _sync_folder(Path(parent))
+
+
+def _take_place(temporary: Path, path: Path) -> None:
+    if path.is_dir() and os.name == "nt":  # pragma: no cover - there an empty folder is not replaced
+        path.rmdir()
+    # Replaces an empty folder, and fails if somebody has put something into it meanwhile.
+    os.rename(temporary, path)
+    _sync_folder(path.absolute().parent)
+
+
+def _link(temporary: Path, path: Path) -> None:
+    """Give a complete file its name, unless another file got it meanwhile."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        if os.path.lexists(path):
+            raise FileExistsError(errno.EEXIST, "exists") from None
+        os.replace(temporary, path)
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Turn errors of the system into one sentence."""
+    try:
+        yield
+    except OutputError:
+        raise
+    except OSError as error:
+        _tell(path, error)
+
+
+@contextmanager
+def _full_disk_told(path: Path) -> Iterator[None]:
+    """Turn errors that only writing has into one sentence; others are the block's own."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise
+        _tell(path, error)
+
+
+def _tell(path: Path, error: OSError) -> NoReturn:
+    reasons = {
+        errno.ENOSPC: "the disk is full. Make room, or choose another disk",
+        errno.EDQUOT: "your quota of the disk is used up. Make room, or choose another disk",
+        errno.EFBIG: "files may not become that large here. Raise the limit (ulimit -f), or choose another disk",
+        errno.EACCES: "you may not write there. Choose another folder, or change its permissions",
+        errno.EPERM: "you may not write there. Choose another folder, or change its permissions",
+        errno.EROFS: "the disk is read-only. Choose another folder",
+        errno.ENAMETOOLONG: "the name is too long. Choose a shorter one",
+        errno.ENOTEMPTY: "something else was put there meanwhile. Choose another name",
+        errno.EEXIST: "something else was put there meanwhile. Choose another name",
+        errno.ENOTDIR: "something else was put there meanwhile. Choose another name",
+    }
+    code = error.errno or 0
+    reason = reasons.get(code, f"the system refuses ({errno.errorcode.get(code, 'unknown error')})")
+    raise OutputError(f"{str(path)!r} cannot be written: {reason}.") from None

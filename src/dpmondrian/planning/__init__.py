@@ -1,0 +1,1 @@
+"""What to expect of a run, from public numbers alone; `dpmondrian.plan` holds the names for users."""

@@ -1,0 +1,176 @@
+"""Nothing that a command says or writes tells neighbouring files apart, but for the released values.
+
+The run on a file is recorded; the run on its neighbour releases the *same values*. Then everything else must be the same:
+output, errors, exit code, names, sizes and contents of files. Commands whose results are sensitive, and are called so, may differ
+in the numbers that they are about.
+"""
+
+import re
+
+import pytest
+
+from dpmondrian import bounds as bounds_module
+from dpmondrian import estimator
+from dpmondrian.release import Door
+
+from .conftest import BOUNDS, HEADER, people_lines
+
+STRANGE = {
+    "beyond all bounds": "P0,1e300,-1e300,basic",
+    "unknown category": "P9999,30.5,22.5,ZXCANARY",
+    "missing": "P9999,,,",
+    "nobody": ",44.4,33.3,basic",
+    "a duplicate": people_lines()[0],
+    "not a number of the usual kind": "P9999,-0.0,1e-320,premium",
+}
+
+
+class ReplayingDoor(Door):
+    """Hands over the values that the first run released."""
+
+    recorded = None
+    waiting = None
+
+    def _hand_over(self, released):
+        if self.waiting is None:
+            self.recorded.append(released)
+            return released
+        return self.waiting.pop(0)
+
+    def counts(self, *arguments, **named):
+        return self._hand_over(super().counts(*arguments, **named))
+
+    def select(self, *arguments, **named):
+        return self._hand_over(super().select(*arguments, **named))
+
+    def box_sums(self, *arguments, **named):
+        return self._hand_over(super().box_sums(*arguments, **named))
+
+    def ball_sums(self, *arguments, **named):
+        return self._hand_over(super().ball_sums(*arguments, **named))
+
+
+@pytest.fixture
+def replaying(monkeypatch):
+    """Make every fit use a door that records, and return a function that makes the following ones replay."""
+    monkeypatch.setattr(ReplayingDoor, "recorded", [])
+    monkeypatch.setattr(ReplayingDoor, "waiting", None)
+    for module in (estimator, bounds_module):
+        monkeypatch.setattr(module, "Door", ReplayingDoor)
+
+    def replay():
+        assert ReplayingDoor.recorded
+        monkeypatch.setattr(ReplayingDoor, "waiting", list(ReplayingDoor.recorded))
+
+    return replay
+
+
+@pytest.fixture
+def twice(tmp_path, monkeypatch, dpm):
+    """Return a function that runs a command in two folders, each with its own data.csv, and compares them."""
+
+    def run(strange, arguments, between=lambda: None, prepare=(), ignore=()):
+        results = []
+        for name in ("one", "other"):
+            folder = tmp_path / name
+            folder.mkdir()
+            lines = people_lines()
+            if name == "other":
+                lines.insert(1000, STRANGE[strange])
+            (folder / "data.csv").write_text("\n".join([HEADER, *lines]) + "\n")
+            monkeypatch.chdir(folder)
+            for command in prepare:
+                assert dpm(*command).code == 0
+            done = dpm(*arguments)
+            files = {
+                str(path.relative_to(folder)): masked(path.read_bytes())
+                for path in sorted(folder.rglob("*"))
+                if path.is_file() and path.name not in ("data.csv", *ignore)
+            }
+            results.append((done, files))
+            between()
+        return results
+
+    return run
+
+
+def masked(content):
+    """Return the content of a file without times and the random ids of budgets."""
+    content = re.sub(rb'"time": "[^"]*"', b'"time": ""', content)
+    return re.sub(rb'"id": "[^"]*"', b'"id": ""', content)
+
+
+@pytest.mark.parametrize("strange", STRANGE)
+@pytest.mark.parametrize(
+    "options",
+    [
+        BOUNDS,
+        [*BOUNDS, "--json"],
+        [*BOUNDS, "--bounds", "plan=basic|premium", "--k", "2"],
+        [*BOUNDS, "--person-id", "person", "--rows-per-person", "2", "--delta", "0"],
+    ],
+    ids=["plain", "json", "k and categories", "persons"],
+)
+def test_cluster(twice, replaying, strange, options):
+    arguments = ["cluster", "data.csv", *options, "--on-missing", "drop", "--out", "out", "--budget", "budget.json"]
+    budget = ["budget", "new", "budget.json", "--epsilon", "2"]
+    (one, files), (other, other_files) = twice(strange, arguments, replaying, [budget])
+    assert one.code == 0
+    assert one == other
+    assert set(files) >= {"out/release.json", "out/centres.csv", "out/report.html", "budget.json"}
+    assert files == other_files
+
+
+@pytest.mark.parametrize("strange", STRANGE)
+def test_labels_are_all_that_differs_when_they_are_asked_for(twice, replaying, strange):
+    arguments = ["cluster", "data.csv", *BOUNDS, "--on-missing", "drop", "--out", "out", "--labels"]
+    (one, files), (other, other_files) = twice(strange, arguments, replaying, ignore=["labels.parquet"])
+    assert one == other
+    assert files == other_files
+
+
+@pytest.mark.parametrize("strange", STRANGE)
+@pytest.mark.parametrize("options", [[], ["--suggest-bounds", "--epsilon", "0.5", "--columns", "age,bmi"]])
+def test_schema(twice, replaying, strange, options):
+    between = replaying if options else lambda: None
+    (one, files), (other, other_files) = twice(
+        strange, ["schema", "data.csv", *options, "--out", "schema.toml"], between
+    )
+    assert one.code == 0
+    assert one == other
+    assert files == other_files
+
+
+@pytest.mark.parametrize("strange", STRANGE)
+def test_predict_says_nothing_and_compare_only_its_numbers(tmp_path, dpm, twice, people, strange):
+    release = tmp_path / "out" / "release.json"
+    assert dpm("cluster", people, *BOUNDS, "--on-missing", "drop", "--out", tmp_path / "out").code == 0
+    (one, files), (other, other_files) = twice(
+        strange, ["predict", release, "data.csv", "--out", "labels.csv"], ignore=["labels.csv"]
+    )
+    assert one.code == 0
+    assert one == other
+    assert files == other_files
+    for folder in (tmp_path / "one", tmp_path / "other"):
+        told = dpm("compare", release, folder / "data.csv")
+        assert told.code == 0
+        assert "SENSITIVE" in told.out
+        assert "CANARY" not in told.out + told.err
+
+
+def test_the_comparison_notices_a_leak(twice, replaying, monkeypatch):
+    """A command that told the number of rows would be caught."""
+    from dpmondrian.cli import cluster as command
+
+    real = command.read_rows
+
+    def talkative(*arguments):
+        table = real(*arguments)
+        print(f"{table.num_rows} rows")
+        return table
+
+    monkeypatch.setattr(command, "read_rows", talkative)
+    arguments = ["cluster", "data.csv", *BOUNDS, "--out", "out"]
+    (one, _), (other, _) = twice("a duplicate", arguments, replaying)
+    assert one.code == other.code == 0
+    assert one != other
