@@ -87,5 +87,5 @@ def test_every_algorithm_looks_different():
 
 
 def test_without_matplotlib_there_is_a_way_out(without_matplotlib):
-    with pytest.raises(FiguresMissingError, match=r"pip install 'dpmondrian\[reproduce\]'"), drawing():
+    with pytest.raises(FiguresMissingError, match=r"pip install 'dpmondrian\[plots\]'"), drawing():
         pass
