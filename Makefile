@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: demo test browser lint format types bench reproduce lock clean
+.PHONY: demo test browser lint format types bench reproduce audit fuzz scan sbom lock clean
 
 demo: $(STAMP)  ## cluster an example: centres, sizes, rules, privacy statement, and a report to open in a browser
 	rm -rf demo-output
@@ -33,6 +33,23 @@ bench: $(STAMP)  ## quality, speed and memory against KMeans (needs the data set
 
 reproduce: $(STAMP)  ## the paper's evaluation in small, into results-quick (see results/README.md)
 	$(BIN)/dpm reproduce all --quick
+
+audit: $(STAMP)  ## try to refute every promise, ours and published ones, into results/audit: a quarter of an hour
+	$(BIN)/dpm audit --out results/audit
+
+fuzz: $(STAMP)  ## try odd inputs, other ones in every run: EXAMPLES of each kind, an hour or so; "make test" tries a few
+	DPMONDRIAN_FUZZ=$(EXAMPLES) $(BIN)/python -m pytest -n auto tests/fuzz
+fuzz: EXAMPLES ?= 3000
+
+# Without --strict, pip-audit passes when its service cannot be reached: "could not be audited" is no finding for it.
+scan: $(STAMP)  ## look the locked dependencies up in the database of known vulnerabilities; fails where that is out of reach
+	@$(BIN)/uv tool run --quiet --from "pip-audit>=2.9" pip-audit --strict --requirement requirements.lock --require-hashes \
+	  --disable-pip --progress-spinner off --timeout 15 || { echo "Not clean: either a dependency has a known vulnerability, or \
+	the database could not be asked and nothing was scanned; see above." >&2; exit 1; }
+
+sbom: $(STAMP)  ## list the locked dependencies with their hashes, as CycloneDX, in sbom.json
+	$(BIN)/uv tool run --quiet --from "cyclonedx-bom>=7" cyclonedx-py requirements requirements.lock \
+	  --pyproject pyproject.toml --mc-type library --output-reproducible --output-file sbom.json
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache demo-output benchmarks/output

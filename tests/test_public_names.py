@@ -36,6 +36,7 @@ def test_public_names():
         "OutputError",
         "ParameterError",
         "PrivacyStatement",
+        "RandomnessError",
         "Release",
         "ReleaseFileError",
         "Schema",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         NotReleasableWarning,
         OutputError,
         ParameterError,
+        RandomnessError,
         ReleaseFileError,
     )
     from dpmondrian.files.budget import Budget
@@ -45,6 +46,7 @@ __all__ = [
     "OutputError",
     "ParameterError",
     "PrivacyStatement",
+    "RandomnessError",
     "Release",
     "ReleaseFileError",
     "Schema",

@@ -13,6 +13,7 @@ from dpmondrian.domain import is_number, nearest_names
 from dpmondrian.exceptions import ParameterError
 
 __all__ = [
+    "check_accountant",
     "check_choice",
     "check_delta",
     "check_directions",
@@ -65,6 +66,15 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
         hint = nearest_names([value], choices).strip()
         raise _refuse(name, f"one of {list(choices)}", value, hint or "Choose one of these.")
     return str(value)
+
+
+def check_accountant(accountant: Any, delta: float, variant: str) -> str:
+    """Return how costs become an epsilon; the composed privacy loss is for Gaussian noise in the default variant."""
+    chosen = check_choice("accountant", accountant, ("zcdp", "pld"))
+    if chosen == "pld" and (delta == 0.0 or variant == "paper"):
+        reason = "delta=0, where epsilons add up" if delta == 0.0 else "variant='paper', which adds epsilons up"
+        raise _refuse("accountant", f"'zcdp' with {reason}", chosen, "Leave accountant='zcdp'.")
+    return chosen
 
 
 def check_integer(name: str, value: Any, least: int, most: int | None, way_out: str) -> int:

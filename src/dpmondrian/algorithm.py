@@ -21,7 +21,9 @@ from dpmondrian.accounting.plan import (
     Plan,
     paper_offsets,
     paper_plan,
+    pld_plan,
     pure_plan,
+    with_categories,
     zcdp_plan,
 )
 from dpmondrian.centres.clipped import Groups, MeanFinder, Means, leaf_groups
@@ -83,7 +85,7 @@ tell an empty leaf from others afterwards."""
 
 @dataclass(frozen=True)
 class Settings:
-    """Checked parameters of a run; all public."""
+    """Checked parameters of a run; all public. `categories` says whether "none", "some" or "all" columns hold categories."""
 
     epsilon: float
     delta: float
@@ -98,6 +100,8 @@ class Settings:
     n_clusters: int | None
     rows_per_person: int
     directions: int = 0
+    categories: str = "none"
+    accountant: str = "zcdp"
 
     def beyond_privacy(self) -> dict[str, Any]:
         """Return the estimator's parameters that the privacy statement does not hold, by their names there.
@@ -106,7 +110,9 @@ class Settings:
         """
         values = asdict(self)
         values["budget_shares"] = dict(values.pop("shares"))
-        stated = ("epsilon", "delta", "variant", "rows_per_person", *(() if self.directions else ("directions",)))
+        stated = ["epsilon", "delta", "variant", "rows_per_person", "accountant", "categories"]
+        if not self.directions:
+            stated.append("directions")
         return {name: value for name, value in values.items() if name not in stated}
 
     @property
@@ -141,15 +147,18 @@ def make_plan(settings: Settings) -> Plan:
     if settings.paper:
         return paper_plan(settings.epsilon, settings.delta, settings.max_depth, settings.shares)
     parts = CENTRE_PARTS if settings.finds_k else CENTRE_PARTS_WITH_K
+    if settings.categories != "none":
+        parts = with_categories(parts, only=settings.categories == "all")
     if settings.delta == 0.0:
         return pure_plan(settings.epsilon, settings.max_depth, settings.shares, parts)
-    return zcdp_plan(settings.epsilon, settings.delta, settings.max_depth, settings.shares, parts)
+    make = pld_plan if settings.accountant == "pld" else zcdp_plan
+    return make(settings.epsilon, settings.delta, settings.max_depth, settings.shares, parts)
 
 
 def cluster(engine: Engine, door: Door, schema: Schema, settings: Settings) -> Clustering:
     """Return private clusters of the engine's rows. The last columns of the schema are the directions, if there are any."""
     grid = Grid.with_windows(schema, settings.windows, len(schema.columns) - settings.directions)
-    door.check_noise_fits(float(grid.measured.last_place.sum() + grid.n_measured))
+    door.check_noise_fits(float(grid.measured.last_place.sum() + grid.n_measured), grid.n_measured)
     [noisy_total] = door.counts(0, [engine.encode(grid)]).tolist()
     if settings.paper and settings.max_depth > 0:
         grid = Grid.with_intervals(schema, choose_n_intervals(engine, door, noisy_total, grid.n_columns))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import itertools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from dpmondrian.accounting.statement import PrivacyStatement
 from dpmondrian.coordinates import Coordinates
-from dpmondrian.domain import Schema
+from dpmondrian.domain import Estimate, Schema, is_number
 from dpmondrian.exceptions import ReleaseFileError
 from dpmondrian.tree.structure import Tree
 
@@ -24,7 +25,17 @@ __all__ = ["FORMAT_VERSION", "Release"]
 
 FORMAT = "dpmondrian release"
 FORMAT_VERSION = 2
-_LARGEST = 1e100
+
+LARGEST_FILE = 2**26
+"""A longer file is not read: nobody's memory is filled by opening what a stranger sent."""
+_MOST_CONTAINERS = 2**17  # lists and objects; an empty one has three characters in a file and sixty bytes in memory
+_MOST_CENTRE_COLUMNS = 2**16
+_MOST_NAME_CHARACTERS = 2**24  # of all indicators: each repeats the name of its column
+_MOST_LEVELS = 12
+_MOST_LINES, _LONGEST_TEXT = 1000, 10**5  # of the privacy statement
+_LARGEST_ERROR = 1e120
+"""Noise is up to 2**45 times, the range up to 1e3 (logarithms) times what the largest bound is, 1e100."""
+_LARGEST_NUMBER = 1e300
 
 
 @dataclass(frozen=True)
@@ -119,69 +130,158 @@ class Release:
     @classmethod
     def from_json(cls, text: str) -> Release:
         """Return the release that `to_json` wrote; raise `ReleaseFileError` if it is not one."""
-        try:
-            values = json.loads(text, parse_constant=_refuse_constant)
-        except (ValueError, RecursionError) as error:
-            raise ReleaseFileError(f"This is not a saved release: not valid JSON ({type(error).__name__}).") from None
+        values = _parsed(text)
         if not isinstance(values, dict) or values.get("format") != FORMAT:
             raise ReleaseFileError(f"This is not a saved release: the field 'format' must be {FORMAT!r}.")
-        if values.get("format_version") != FORMAT_VERSION:
+        version = values.get("format_version")
+        if version != FORMAT_VERSION:
+            told = repr(version) if isinstance(version, int | None) else "that is not a number"
             raise ReleaseFileError(
-                f"The release has format version {values.get('format_version')!r}, this version of dpmondrian reads "
-                f"{FORMAT_VERSION}. Use the version of dpmondrian that wrote it."
+                f"The release has format version {told:.50}, this version of dpmondrian reads {FORMAT_VERSION}. Use the "
+                "version of dpmondrian that wrote it."
             )
         try:
             return cls._from_dict(values)
         except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
-            raise ReleaseFileError(f"The saved release is damaged: {error}.") from None
+            raise ReleaseFileError(f"The saved release is damaged: {error!s:.200}.") from None
 
     @classmethod
     def load(cls, path: str | Path) -> Release:
         """Return the release saved in a JSON file."""
+        with Path(path).open("rb") as file:
+            content = file.read(LARGEST_FILE + 1)
         try:
-            return cls.from_json(Path(path).read_text(encoding="utf-8"))
+            return cls.from_json(content.decode("utf-8"))
         except UnicodeDecodeError:
             raise ReleaseFileError("This is not a saved release: not UTF-8 text.") from None
 
     @classmethod
     def _from_dict(cls, values: Mapping[str, Any]) -> Release:
         privacy = PrivacyStatement.from_dict(values["privacy"])
-        schema = Schema.from_dict(values["columns"], privacy.bounds_epsilon)
+        _check_names(values["columns"])
+        unit = privacy.rows_per_person, values["parameters"].get("person_id"), privacy.releasable
+        estimate = Estimate(privacy.bounds_epsilon, *unit) if privacy.bounds_epsilon else None
+        schema = Schema.from_dict(values["columns"], estimate)
         clusters = values["clusters"]
-        shape = (len(clusters), len(schema.centre_columns))
-
-        def read(field: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
-            array = np.array([cluster[field] for cluster in clusters], dtype=np.float64)
-            if array.shape != shape or not np.all(np.abs(array) <= _LARGEST):
-                raise ValueError(f"the field {field!r} of the clusters has the wrong shape or is too large")
-            return array
-
-        if not clusters:
+        if not isinstance(clusters, list) or not clusters:
             raise ValueError("there are no clusters")
+        shape = (len(clusters), len(schema.centre_columns))
         coordinates = Coordinates(schema, values["parameters"].get("directions", 0))
         tree = Tree.from_dict(coordinates.schema.names, values["tree"], coordinates.rule_ranges, shape[1])
         tree = replace(tree, log_columns=coordinates.log_columns, categories=coordinates.categories)
-        if tree.cluster.max() >= len(clusters):
-            raise ValueError("the tree names a cluster that is not there")
         if list(privacy.bounds) != schema.to_dict() or not isinstance(values["named"], bool):
             raise ValueError("the bounds of the privacy statement are not those of the columns")
-        centres = read("centre", shape)
-        all_centres = centres if tree.leaf_centres is None else np.concatenate([centres, tree.leaf_centres])
-        if np.any(all_centres[:, list(coordinates.log_columns)] <= 0):
-            raise ValueError("a centre on a log scale is not positive")
-        return cls(
+        release = cls(
             schema=schema,
             named=values["named"],
-            centres=centres,
-            centre_errors=read("centre_error", shape),
-            sizes=read("size", shape[:1]),
-            size_errors=read("size_error", shape[:1]),
+            centres=_numbers_of(clusters, "centre", shape),
+            centre_errors=_numbers_of(clusters, "centre_error", shape),
+            sizes=_numbers_of(clusters, "size", shape[:1]),
+            size_errors=_numbers_of(clusters, "size_error", shape[:1]),
             tree=tree,
             privacy=privacy,
-            parameters={str(name): value for name, value in values["parameters"].items()},
+            parameters=values["parameters"],
         )
+        release._check_clusters()
+        _check_tree(tree, len(clusters))
+        _check_statement(privacy)
+        _check_parameters(release.parameters)
+        return release
+
+    def _check_clusters(self) -> None:
+        """Raise ValueError unless centres lie within the bounds, and sizes and errors are not negative."""
+        for centres in (self.centres, self.tree.leaf_centres):
+            if centres is not None and not np.all((centres >= self.schema.lower) & (centres <= self.schema.upper)):
+                raise ValueError("a centre lies beyond the bounds of its column")
+        if min(values.min() for values in (self.sizes, self.size_errors, self.centre_errors)) < 0:
+            raise ValueError("a size or an error of a cluster is negative")
+
+
+def _parsed(text: str) -> Any:
+    """Return the JSON values of a text that is not too large for a release, in which no field is there twice."""
+    if len(text) > LARGEST_FILE or text.count("[") + text.count("{") > _MOST_CONTAINERS:
+        raise ReleaseFileError("This is not a saved release: it is too large for one.")
+    try:
+        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_different_keys)
+    except (ValueError, RecursionError) as error:
+        raise ReleaseFileError(f"This is not a saved release: not valid JSON ({type(error).__name__}).") from None
 
 
 def _refuse_constant(name: str) -> None:
     """Refuse NaN and infinities, which JSON does not have but Python's reader accepts."""
     raise ValueError(f"{name} is not a number")
+
+
+def _different_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object, refusing one that another reader might understand differently."""
+    values = dict(pairs)
+    if len(values) != len(pairs):
+        raise ValueError("a field is there twice")
+    return values
+
+
+def _is_plain_number(value: Any) -> bool:
+    return is_number(value) and abs(value) <= _LARGEST_NUMBER
+
+
+def _numbers_of(clusters: list[Any], name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return a field of all clusters as an array; texts and truth values are not taken for numbers."""
+    values = [cluster[name] for cluster in clusters]
+    lists = [values] if len(shape) == 1 else values
+    if not all(isinstance(items, list) and all(map(_is_plain_number, items)) for items in lists):
+        raise ValueError(f"the field {name!r} of the clusters must hold numbers")
+    array = np.array(values, dtype=np.float64)
+    if array.shape != shape or not np.all(np.abs(array) <= _LARGEST_ERROR):
+        raise ValueError(f"the field {name!r} of the clusters has the wrong shape or is too large")
+    return array
+
+
+def _check_names(columns: Any) -> None:
+    """Raise ValueError if there are too many columns of centres, or their names would be too long together."""
+    if not isinstance(columns, list) or not all(isinstance(column, dict) for column in columns):
+        raise ValueError("the columns are not a list of objects")
+    n_columns, n_characters = 0, 0
+    for column in columns:
+        name, categories = column.get("name"), column.get("categories", [])
+        if not isinstance(name, str) or not isinstance(categories, list):
+            raise ValueError("a column has no name, or categories that are not a list")
+        n_columns += len(categories) + 1
+        n_characters += len(name) * (len(categories) + 1)
+    if n_columns > _MOST_CENTRE_COLUMNS or n_characters > _MOST_NAME_CHARACTERS:
+        raise ValueError("there are too many columns or categories, or their names are too long")
+
+
+def _check_tree(tree: Tree, n_clusters: int) -> None:
+    """Raise ValueError unless the tree is one that a fit can grow."""
+    depth = np.zeros(len(tree.column), dtype=np.int64)
+    for node in np.flatnonzero(tree.column >= 0):  # children come after their parents
+        depth[[tree.left[node], tree.right[node]]] = depth[node] + 1
+    if depth.max() > _MOST_LEVELS:
+        raise ValueError(f"the tree has more than {_MOST_LEVELS} levels")
+    if tree.cluster.max() >= n_clusters:
+        raise ValueError("the tree names a cluster that is not there")
+    if tree.size_error.min() < 0 or tree.counted not in ("people", "rows"):
+        raise ValueError("an error in the tree is negative, or it counts neither people nor rows")
+
+
+def _check_statement(privacy: PrivacyStatement) -> None:
+    """Raise ValueError unless the statement can be printed: numbers that are not negative, texts that are not too long."""
+    if max(len(privacy.entries), len(privacy.not_protected)) > _MOST_LINES:
+        raise ValueError("the privacy statement is too long")
+    texts = [privacy.unit, privacy.neighbours, privacy.variant, privacy.currency, privacy.randomness, privacy.version]
+    texts += [text for entry in privacy.entries for text in (entry.name, entry.mechanism, entry.unit)]
+    if not all(isinstance(text, str) and len(text) <= _LONGEST_TEXT for text in (*texts, *privacy.not_protected)):
+        raise ValueError("a text of the privacy statement is none or too long")
+    entries = [(entry.sensitivity, entry.scale, entry.cost, entry.n_draws, entry.delta) for entry in privacy.entries]
+    levels = [entry.level for entry in privacy.entries if entry.level is not None]
+    numbers = [privacy.epsilon, privacy.bounds_epsilon, privacy.rho or 0.0, privacy.rows_per_person, *levels]
+    if not all(_is_plain_number(value) and value >= 0 for value in (*numbers, *itertools.chain(*entries))):
+        raise ValueError("a number of the privacy statement is negative or too large")
+
+
+def _check_parameters(parameters: Any) -> None:
+    """Raise ValueError unless parameters are plain values by name, or mappings of such."""
+    nested = [value.values() if isinstance(value, dict) else [value] for value in parameters.values()]
+    for value in itertools.chain(*nested):
+        if not (value is None or isinstance(value, str | bool) or _is_plain_number(value)):
+            raise ValueError("a parameter is neither a text, a truth value nor a number")

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from dpmondrian import _validation as check
 from dpmondrian.accounting.plan import bounds_plan
-from dpmondrian.accounting.statement import PrivacyStatement, make_statement
-from dpmondrian.domain import Column, Schema, nearest_names
+from dpmondrian.accounting.statement import PrivacyStatement, make_statement, unit_words
+from dpmondrian.domain import Column, Estimate, Schema, nearest_names
 from dpmondrian.exceptions import BoundsError, DataError, NotReleasableWarning, ParameterError
 from dpmondrian.frames import Table, read_table
 from dpmondrian.release import Door
@@ -71,14 +71,15 @@ class SuggestedBounds:
     Attributes
     ----------
     bounds : dict
-        For each column ``(lower, upper)``, or ``(lower, upper, "int")`` for whole numbers, as `DPM` takes them; None where nothing
-        could be said.
+        For each column ``(lower, upper)``, or ``(lower, upper, "int")`` for whole numbers; None where nothing could be said. Give
+        `DPM` what `schema` returns instead: it knows what the bounds cost.
     privacy : PrivacyStatement
         What was promised and what was drawn. Its ``releasable`` is False for a run with a seed.
     """
 
     bounds: Mapping[str, Suggestion]
     privacy: PrivacyStatement
+    estimate: Estimate
 
     def schema(self) -> Schema:
         """Return the bounds as a schema that says what they cost; raise `BoundsError` if a column has none."""
@@ -89,7 +90,7 @@ class SuggestedBounds:
                 "columns out, or spend more 'epsilon'."
             )
         columns = [Column(name, pair[0], pair[1], len(pair) > 2) for name, pair in self.bounds.items() if pair]
-        return Schema(tuple(columns), self.privacy.epsilon)
+        return Schema(tuple(columns), self.estimate)
 
     def to_dict(self) -> dict[str, Any]:
         """Return bounds and statement as plain JSON values."""
@@ -171,7 +172,7 @@ def suggest_bounds(
     )
     seed = check.seed_of(random_state)
     wanted = _wanted(table, columns, person_id)
-    charge = _Charge(budget, epsilon, len(wanted.drawn))
+    charge = _Charge(budget, epsilon, len(wanted.drawn), unit_words(rows_per_person, person_id))
     door = Door(bounds_plan(epsilon, len(wanted.drawn)), rows_per_person, seed, charge.before_draw)
     door.check_noise_fits(1.0)
     if seed is not None:
@@ -189,9 +190,10 @@ def suggest_bounds(
     privacy = make_statement(
         door.plan, door.close(), public, rows_per_person, "suggested bounds", door.secure, person_id
     )
-    charge.finish()
+    entry = charge.finish()
+    estimate = Estimate(epsilon, rows_per_person, person_id, door.secure, entry)
     bounds = {name: found.get(name, (0.0, 1.0, "int") if name in wanted.truth else None) for name in wanted.names}
-    return SuggestedBounds(bounds, privacy)
+    return SuggestedBounds(bounds, privacy, estimate)
 
 
 _WIDEST = (-(10.0**LARGEST_EXPONENT), 10.0**LARGEST_EXPONENT)
@@ -200,13 +202,14 @@ _WIDEST = (-(10.0**LARGEST_EXPONENT), 10.0**LARGEST_EXPONENT)
 class _Charge:
     """Charges the budget of the data set right before the first draw."""
 
-    def __init__(self, budget: Budget | str | Path | None, epsilon: float, n_columns: int) -> None:
+    def __init__(self, budget: Budget | str | Path | None, epsilon: float, n_columns: int, unit: str) -> None:
         if isinstance(budget, str | Path):
             from dpmondrian.files.budget import Budget
 
             budget = Budget(budget)
         self._budget = budget
         self._epsilon = epsilon
+        self._unit = unit
         self._purpose = (
             "suggested bounds of one column" if n_columns == 1 else f"suggested bounds of {n_columns} columns"
         )
@@ -214,11 +217,13 @@ class _Charge:
 
     def before_draw(self, _name: str, n_done: int, _n_planned: int) -> None:
         if n_done == 0 and self._budget is not None:
-            self._entry = self._budget.charge(self._epsilon, 0.0, self._purpose)
+            self._entry = self._budget.charge(self._epsilon, 0.0, self._purpose, self._unit)
 
-    def finish(self) -> None:
+    def finish(self) -> str | None:
+        """Note that the bounds are out, and return the id of the charge."""
         if self._budget is not None and self._entry is not None:
             self._budget.finish(self._entry, None)
+        return self._entry
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -44,7 +45,7 @@ def compare_with_kmeans(release: Release, table: Any, classes: str | None = None
     from sklearn.cluster import KMeans
 
     coordinates = Coordinates(release.schema)
-    rows, kept = _scaled_rows(table, release, coordinates, classes)
+    rows, kept = _scaled_rows(table, release, coordinates)
     if len(rows) < len(release.centres):
         raise DataError(
             "The table has fewer rows than the release has clusters: nothing can be compared. Give the table."
@@ -58,11 +59,11 @@ def compare_with_kmeans(release: Release, table: Any, classes: str | None = None
 
 
 def _scaled_rows(
-    table: Any, release: Release, coordinates: Coordinates, classes: str | None
+    table: Any, release: Release, coordinates: Coordinates
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return the clipped rows on the common scale of distances, and which rows of the table they are."""
     on_missing = str(release.parameters.get("on_missing"))
-    view = coordinates.view(_columns_of(table, release, classes), on_missing)
+    view = coordinates.view(_columns_of(table, release), on_missing)
     schema = coordinates.schema
     rows = np.concatenate([np.empty((0, len(schema.columns))), *view.blocks()])
     if on_missing == "middle":
@@ -71,15 +72,14 @@ def _scaled_rows(
     return np.clip(rows[kept], schema.lower, schema.upper) * schema.weights, kept
 
 
-def _columns_of(table: Any, release: Release, classes: str | None) -> Table:
-    categories = release.schema.categories
-    read = read_table(table, categories, classes)
-    return read.reordered(release.schema.names) if release.named else read
+def _columns_of(table: Any, release: Release) -> Table:
+    if not release.named:
+        return read_table(table)
+    wanted = nw.from_native(table, eager_only=True).select(list(release.schema.names))
+    return read_table(wanted.to_native(), release.schema.categories)
 
 
 def _classes(table: Any, column: str) -> NDArray[np.int64]:
-    import narwhals as nw
-
     values = nw.from_native(table, eager_only=True)[column].to_numpy()
     _, numbers = np.unique(values.astype(str), return_inverse=True)
     return numbers.astype(np.int64)

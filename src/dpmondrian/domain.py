@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,15 +17,18 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dpmondrian.exceptions import BoundsError
+from dpmondrian.texts import canonical_text
 
 __all__ = [
     "OTHER",
     "Bounds",
     "Category",
     "Column",
+    "Estimate",
     "Indicator",
     "Schema",
     "categories_in",
+    "category_use",
     "is_number",
     "nearest_names",
 ]
@@ -93,6 +97,8 @@ class Column:
                 "A column needs a name, truth values for 'whole' and 'log', and a text for 'unit'. "
                 f"Got {self.name!r}, {self.whole!r}, {self.log!r}, {self.unit!r}."
             )
+        object.__setattr__(self, "whole", bool(self.whole))
+        object.__setattr__(self, "log", bool(self.log))
         if self.lower < self.upper < self.lower + SMALLEST_RANGE:
             raise BoundsError(
                 f"The bounds of column {self.name!r} must be at least {SMALLEST_RANGE:g} apart. "
@@ -180,7 +186,8 @@ class Category:
     ----------
     name : str
     categories : sequence of str
-        Known without looking at the data. "other" is added unless it is declared.
+        Known without looking at the data. "other" is added unless it is declared. Values are compared as texts, without spaces
+        around them; "1", 1 and 1.0 are the same, and so are true and "True".
     cut : bool, default=False
         Whether clusters may be cut apart between categories. Every two categories are apart, with nothing in between, so
         such cuts divide the clusters into one group per category or combination of categories. Without, categories
@@ -205,10 +212,10 @@ class Category:
                 f"The categories of column {self.name!r} must be texts, at least one. Got {given!r}. "
                 "For instance ['basic', 'premium']; numbers are declared as texts too."
             )
-        if len(set(given)) != len(given) or len(given) > MOST_CATEGORIES:
+        if len({canonical_text(item) for item in given}) != len(given) or len(given) > MOST_CATEGORIES:
             raise BoundsError(
                 f"The categories of column {self.name!r} must be different, and at most {MOST_CATEGORIES}. Got {len(given)}. "
-                "Leave out the ones that are repeated or rare: undeclared values become 'other'."
+                "Leave out the ones that are repeated or rare: undeclared values become 'other', and '1' and '1.0' are the same."
             )
         if not isinstance(self.cut, bool):
             raise BoundsError(f"The 'cut' of column {self.name!r} must be true or false. Got {self.cut!r}.")
@@ -219,6 +226,7 @@ class Category:
                 f"The 'weight' of column {self.name!r} must be a number from {_LEAST_WEIGHT:g} to 1. Got {self.weight!r}. "
                 "Leave it out for the default."
             )
+        object.__setattr__(self, "weight", float(self.weight))  # type: ignore[arg-type]
 
     @property
     def levels(self) -> tuple[str, ...]:
@@ -242,14 +250,56 @@ class Category:
 
 
 @dataclass(frozen=True)
+class Estimate:
+    """How bounds were estimated from the rows themselves, with privacy (`suggest_bounds`).
+
+    Attributes
+    ----------
+    epsilon : float
+        What was spent on it.
+    rows_per_person, person_id : int, str or None
+        Whose privacy was protected by it.
+    releasable : bool
+        False for an estimate with a seed.
+    entry : str or None
+        Under which id it was charged to a budget file.
+    """
+
+    epsilon: float
+    rows_per_person: int = 1
+    person_id: str | None = None
+    releasable: bool = True
+    entry: str | None = None
+
+    def __post_init__(self) -> None:
+        if not is_number(self.epsilon) or self.epsilon < 0:
+            raise BoundsError(
+                f"What was spent on bounds, 'bounds_epsilon', must be a number >= 0. Got {self.epsilon!r}."
+            )
+        object.__setattr__(self, "epsilon", float(self.epsilon))
+
+    def cost(self, rows_per_person: int, person_id: str | None) -> float:
+        """Return the epsilon of the estimate for another unit of privacy; raise `BoundsError` if it has none.
+
+        A person with M rows is, for an estimate that protects any m rows, at most M / m steps away, rounded up.
+        """
+        if person_id != self.person_id:
+            raise BoundsError(
+                f"The bounds were estimated with person_id={self.person_id!r}, and this run has person_id={person_id!r}: the one says "
+                "nothing about whom the other protects. Use the same, estimate the bounds again, or give public ones."
+            )
+        return self.epsilon if person_id is not None else self.epsilon * -(-rows_per_person // self.rows_per_person)
+
+
+@dataclass(frozen=True)
 class Schema:
     """The columns of a table in order: all that DPM needs to know about the data beforehand.
 
     Parameters
     ----------
     columns : sequence of Column and Category
-    bounds_epsilon : float, default=0.0
-        What was spent to estimate bounds from the same rows (`suggest_bounds`); part of the privacy statement.
+    estimate : Estimate, optional
+        If bounds were estimated from the same rows (`suggest_bounds`): what that cost. It is part of the privacy statement.
 
     Examples
     --------
@@ -259,18 +309,23 @@ class Schema:
     """
 
     columns: tuple[Column | Category, ...]
-    bounds_epsilon: float = 0.0
+    estimate: Estimate | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "columns", tuple(self.columns))
+        given = self.columns if isinstance(self.columns, Sequence) else ()
+        if not all(isinstance(column, Column | Category) for column in given) or isinstance(given, str):
+            raise BoundsError(f"A schema needs columns of the kinds Column and Category. Got {self.columns!r}.")
+        object.__setattr__(self, "columns", tuple(given))
         if not self.columns:
             raise BoundsError("A schema needs at least one column. Got none.")
         for names in (self.names, self.centre_names):
-            repeated = sorted({name for name in names if names.count(name) > 1})
+            repeated = sorted(name for name, times in Counter(names).items() if times > 1)
             if repeated:
                 raise BoundsError(f"Column names must be different. Got {repeated} more than once; rename them.")
-        if not is_number(self.bounds_epsilon) or self.bounds_epsilon < 0:
-            raise BoundsError(f"The 'bounds_epsilon' of a schema must be a number >= 0. Got {self.bounds_epsilon!r}.")
+
+    def bounds_epsilon(self, rows_per_person: int = 1, person_id: str | None = None) -> float:
+        """Return what was spent on bounds that were estimated from the same rows, for a unit of privacy."""
+        return 0.0 if self.estimate is None else self.estimate.cost(rows_per_person, person_id)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -327,10 +382,10 @@ class Schema:
         return [column.to_dict() for column in self.columns]
 
     @classmethod
-    def from_dict(cls, columns: Sequence[Mapping[str, Any]], bounds_epsilon: float = 0.0) -> Schema:
+    def from_dict(cls, columns: Sequence[Mapping[str, Any]], estimate: Estimate | None = None) -> Schema:
         """Return the schema of what `to_dict` wrote; raise TypeError or BoundsError if it is none."""
         kinds = [Category if "categories" in column else Column for column in columns]
-        return cls(tuple(kind(**column) for kind, column in zip(kinds, columns, strict=True)), bounds_epsilon)
+        return cls(tuple(kind(**column) for kind, column in zip(kinds, columns, strict=True)), estimate)
 
     @classmethod
     def from_bounds(cls, bounds: Bounds, names: Sequence[str], whole: Sequence[bool]) -> Schema:
@@ -382,7 +437,7 @@ class Schema:
     def _ordered_as(self, names: Sequence[str]) -> Schema:
         _check_same_names(self.names, names)
         by_name = dict(zip(self.names, self.columns, strict=True))
-        return Schema(tuple(by_name[name] for name in names), self.bounds_epsilon)
+        return Schema(tuple(by_name[name] for name in names), self.estimate)
 
 
 def _check_same_names(given: Sequence[str], names: Sequence[str]) -> None:
@@ -410,6 +465,13 @@ def categories_in(bounds: Bounds) -> dict[str, Category]:
     return {name: column for name, column in columns.items() if isinstance(column, Category)}
 
 
+def category_use(bounds: Bounds) -> str:
+    """Return whether "none", "some" or "all" of the columns hold categories."""
+    n_categories = len(categories_in(bounds))
+    n_columns = len(bounds.columns) if isinstance(bounds, Schema) else len(bounds) if isinstance(bounds, Mapping) else 0
+    return "none" if not n_categories else "all" if n_categories == n_columns else "some"
+
+
 def nearest_names(unknown: Sequence[Any], known: Sequence[str]) -> str:
     """Return " Did you mean ...?" for names that resemble known ones, else an empty string."""
     hints = []
@@ -431,6 +493,8 @@ def is_number(value: Any) -> bool:
 
 
 def _is_one_pair(bounds: Any) -> bool:
+    if isinstance(bounds, np.ndarray) and bounds.ndim != 1:
+        return False
     if isinstance(bounds, str) or not isinstance(bounds, Sequence | np.ndarray) or len(bounds) not in (2, 3, 4):
         return False
     return isinstance(bounds[0], Real) or bounds[0] is None
@@ -452,7 +516,8 @@ def _column(name: str, pair: Any, whole: bool) -> Column | Category:
     declared = _declared(name, pair)
     if declared is not None:
         return declared
-    items = list(pair) if isinstance(pair, Sequence | np.ndarray) and not isinstance(pair, str) else [pair]
+    is_list = isinstance(pair, Sequence) or (isinstance(pair, np.ndarray) and pair.ndim == 1)
+    items = list(pair) if is_list and not isinstance(pair, str) else [pair]
     if len(items) > 2 and isinstance(items[0], str):  # ("children", 0, 12, "int")
         if items[0] != name:
             raise BoundsError(

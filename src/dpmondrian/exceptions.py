@@ -8,6 +8,7 @@
     ├── DataError (also ValueError)        the table cannot be used as it is
     ├── ReleaseFileError (also ValueError) a saved release cannot be read
     ├── OutputError (also OSError)         a result cannot be written
+    ├── RandomnessError (also OSError)     the secure generator of this system is missing or broken
     └── BudgetError (also RuntimeError)    a draw or a plan would cost more than was allowed
 
     NotReleasableWarning (UserWarning)     the noise of this run can be reproduced: research only
@@ -25,6 +26,7 @@ __all__ = [
     "NotReleasableWarning",
     "OutputError",
     "ParameterError",
+    "RandomnessError",
     "ReleaseFileError",
 ]
 
@@ -51,6 +53,10 @@ class ReleaseFileError(DPMondrianError, ValueError):
 
 class OutputError(DPMondrianError, OSError):
     """A result cannot be written where it should go; what was there before is unchanged."""
+
+
+class RandomnessError(DPMondrianError, OSError):
+    """The secure generator of this system is missing or broken. Nothing was drawn with it."""
 
 
 class BudgetError(DPMondrianError, RuntimeError):

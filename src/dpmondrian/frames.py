@@ -7,6 +7,7 @@ declared ones. A column that tells to whom a row belongs is used to limit the ro
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,12 +17,16 @@ from numpy.typing import NDArray
 
 from dpmondrian.domain import OTHER, Category, nearest_names
 from dpmondrian.exceptions import DataError
+from dpmondrian.texts import canonical, canonical_text, texts_of_arrow, texts_of_values
 
 __all__ = ["BLOCK_ROWS", "Table", "read_table"]
 
 BLOCK_ROWS = 16_384
 MOST_COLUMNS = 2**20
 """With more, squared distances would no longer be exact (``docs/privacy/representation.md``)."""
+_LARGEST_EXACT_FLOAT = 2.0**53
+_NOBODY = ("", "NA", "N/A", "nan", "NaN", "null", "NULL", "None")
+"""Texts by which files say that they do not know whose row it is."""
 
 
 @dataclass(frozen=True)
@@ -201,7 +206,7 @@ def _read_array(X: Any) -> Table:
     if hasattr(X, "toarray") or type(X).__module__.startswith("scipy.sparse"):
         raise TypeError("Sparse data is not supported. Pass a dense array: X.toarray().")
     if isinstance(X, np.ma.MaskedArray):
-        X = np.ma.filled(X.astype(np.float64), np.nan)  # a masked value is a missing value
+        X = np.where(np.ma.getmaskarray(X), np.nan, _numbers(X.filled(0)))  # a masked value is a missing value
     try:
         array = np.asarray(X)
     except ValueError:
@@ -236,15 +241,14 @@ def _check_n_columns(n_columns: int) -> None:
         raise DataError(f"The table has {n_columns} columns; at most {MOST_COLUMNS} are taken. Leave some out.")
 
 
-def _numbers(array: NDArray[np.object_]) -> NDArray[np.float64]:
-    try:
+def _numbers(array: NDArray[Any]) -> NDArray[np.float64]:
+    with suppress(TypeError, ValueError, OverflowError):
         return array.astype(np.float64)
-    except (TypeError, ValueError, OverflowError):
-        # The original error would quote a value of the data.
-        raise DataError(
-            "The array holds objects that are not numbers (argument must be numeric). Give numeric columns; encode text as "
-            "one 0/1 column per category, with the categories fixed beforehand."
-        ) from None
+    # Outside of the block: the original error, which quotes a value of the data, is not even in the context of this one.
+    raise DataError(
+        "The array holds objects that are not numbers (argument must be numeric). Give numeric columns; encode text as "
+        "one 0/1 column per category, with the categories fixed beforehand."
+    )
 
 
 def _as_floats(rows: Any, categories: Mapping[str, Category]) -> NDArray[np.float64]:
@@ -262,31 +266,51 @@ def _category_numbers(column: nw.Series[Any], category: Category) -> NDArray[np.
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    texts = _as_arrow(column).cast(pa.string())
-    found = pc.fill_null(pc.index_in(texts, pa.array(category.levels)), category.levels.index(OTHER))
-    numbers = np.asarray(found, dtype=np.float64)
+    texts = _texts(column)
+    levels = pa.array([canonical_text(level) for level in category.levels], pa.large_string())
+    found = pc.index_in(texts, levels)
+    numbers = np.asarray(pc.fill_null(found, category.levels.index(OTHER)), dtype=np.float64)
     return np.where(np.asarray(pc.is_null(texts), dtype=bool), np.nan, numbers)
 
 
 def _numbered(column: nw.Series[Any]) -> NDArray[np.int64]:
-    """Return a number for each different value of a column, -1 for missing ones."""
+    """Return a number for each person of a column, -1 for missing ones; persons are the same if their texts are."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    values = _as_arrow(column)
-    if pa.types.is_floating(values.type):
-        values = pc.if_else(pc.is_nan(values), None, values)
-    codes = pc.dictionary_encode(values)
-    codes = codes.combine_chunks() if isinstance(codes, pa.ChunkedArray) else codes
-    codes = codes.chunk(0) if isinstance(codes, pa.ChunkedArray) else codes
-    return np.asarray(pc.fill_null(codes.indices, -1), dtype=np.int64)
+    if column.dtype.is_float() and np.any(np.abs(column.to_numpy()) >= _LARGEST_EXACT_FLOAT):
+        raise DataError(
+            f"Column {column.name!r} of 'person_id' holds numbers that a float cannot tell apart, so rows of different people would "
+            "count as one person's. Read it as whole numbers or texts."
+        )
+    texts = _texts(column)
+    known = pc.invert(pc.is_in(texts, pa.array(_NOBODY, pa.large_string())))
+    codes = pc.if_else(known, texts, None).dictionary_encode()
+    return np.asarray(pc.fill_null(codes.indices.cast(pa.int64()), -1), dtype=np.int64)
 
 
-def _as_arrow(column: nw.Series[Any]) -> Any:
-    try:
-        return column.to_arrow()
-    except Exception:  # Arrow's errors quote a value
-        raise DataError(f"Column {column.name!r} holds values of several types. Turn them all into texts.") from None
+def _texts(column: nw.Series[Any]) -> Any:
+    """Return the texts of a column, each from its own value; see `dpmondrian.texts`."""
+    with suppress(Exception):
+        return canonical(_own_texts(column, column.to_native()))
+    # Outside of the block: errors of Arrow quote a value.
+    raise DataError(
+        f"Column {column.name!r} holds values that are neither texts nor numbers. Leave it out, or turn them into texts."
+    )
+
+
+def _own_texts(column: nw.Series[Any], native: Any) -> Any:
+    if getattr(getattr(native, "dtype", None), "hasobject", False):  # pandas: any Python values
+        return texts_of_values(native)
+    if hasattr(getattr(native, "cat", None), "categories"):  # pandas, whose categories may be any Python values too
+        return texts_of_values(native.cat.categories).take(_arrow_codes(native.cat.codes.to_numpy()))
+    return texts_of_arrow(column.to_arrow())
+
+
+def _arrow_codes(codes: NDArray[Any]) -> Any:
+    import pyarrow as pa
+
+    return pa.array(codes.astype(np.int64), mask=codes < 0)
 
 
 def _column_as_floats(column: nw.Series[Any]) -> NDArray[np.float64]:

@@ -4,7 +4,7 @@
 >>> from dpmondrian.plan import forecast
 >>> expected = forecast(20_000, Schema((Column("age", 0, 120, unit="years"), Column("bmi", 10, 60))), epsilon=1.0)
 >>> print(str(expected).splitlines()[0])
-Number of people: known to about ± 102.
+Number of rows: known to about ± 102.
 
 `forecast` puts everything together. Its parts take a `Design`, made by `make_design`:
 

@@ -82,8 +82,20 @@ class Door:
         """Return a random number for every row, by which to choose the rows of a person that are kept: secret."""
         return self._sampler.row_keys(n_rows)
 
-    def check_noise_fits(self, largest_sensitivity: float) -> None:
-        """Refuse, before anything is drawn, a run whose noise 64-bit integers could not hold."""
+    def check_noise_fits(self, largest_sensitivity: float, n_columns: int = 1) -> None:
+        """Refuse, before anything is drawn, a run whose noise 64-bit integers could not hold.
+
+        Nor could they hold noise in steps that are fine enough for a composed privacy loss, if one row changes sums of
+        `n_columns` values and these have hardly any noise (``docs/privacy/pld.md``).
+        """
+        if self.plan.accountant == "pld" and not all(
+            self.plan.is_fine(draw, self._scale(draw) * _MOST_PARTS_OF_SUMS, n_columns * self.rows_per_person)
+            for draw in self.plan.draws
+        ):
+            raise BudgetError(
+                "The noise of this run would be too coarse for accountant='pld'; nothing was drawn. Use accountant='zcdp', "
+                "or lower 'epsilon'."
+            )
         added = [
             draw.multiplier for draw in self.plan.draws if draw.mechanism in ("discrete Gaussian", "discrete Laplace")
         ]

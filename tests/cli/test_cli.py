@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from dpmondrian._version import __version__
-from dpmondrian.cli.main import app
+from dpmondrian.cli.commands import app
 
 COMMANDS = sorted(typer.main.get_group(app).commands)
 
@@ -30,6 +30,7 @@ def test_every_help_has_an_example(command):
     assert done.returncode == 0
     assert "Example" in done.stdout
     assert "  dpm " in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 100
 
 
 def test_help_loads_nothing_heavy():

@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import io
 import json
 import sqlite3
 import stat
@@ -64,7 +65,8 @@ def test_every_kind_of_file_gives_the_same_release(dpm, people, tmp_path, kind):
 def test_what_cluster_writes_and_prints(dpm, people, tmp_path):
     done = dpm("cluster", people, *BOUNDS, "--out", tmp_path / "out")
     assert done.code == 0
-    assert done.err == ""
+    assert done.err.startswith("Note: every row is taken to be another person.")
+    assert done.err.count("\n") == 1
     assert "2 clusters, epsilon = 1, delta = 1e-07" in done.out
     assert "They may be published." in done.out
     release = Release.load(tmp_path / "out" / "release.json")
@@ -83,12 +85,19 @@ def test_json_and_quiet(dpm, people, tmp_path):
     assert document["n_clusters"] == len(release.centres) == len(document["clusters"])
     assert document["clusters"][0]["centre"]["age"] == release.centres[0, 0]
     assert document["releasable"] is True
-    assert dpm("cluster", people, *BOUNDS, "--out", tmp_path / "quiet", "--quiet").out == ""
+    assert (document["epsilon"], document["bounds_epsilon"]) == (1.0, 0.0)
+    quiet = dpm("cluster", people, *BOUNDS, "--rows-per-person", "2", "--out", tmp_path / "quiet", "--quiet")
+    assert (quiet.code, quiet.out, quiet.err) == (0, "", "")
 
 
 def test_seeded_runs_say_so(dpm, people, tmp_path):
     done = dpm("cluster", people, *BOUNDS, "--out", tmp_path / "out", *SEED)
     assert "NOT RELEASABLE" in done.out
+    quiet = dpm("cluster", people, *BOUNDS, "--out", tmp_path / "quiet", *SEED, "--quiet")
+    assert quiet.out == ""
+    assert quiet.err.startswith("Warning: NOT RELEASABLE")
+    with (tmp_path / "out" / "centres.csv").open() as file:
+        assert {line["releasable"] for line in csv.DictReader(file)} == {"no"}
     assert "NOT RELEASABLE" in (tmp_path / "out" / "report.html").read_text()
 
 
@@ -98,6 +107,7 @@ def test_labels_are_kept_apart(dpm, people, tmp_path):
     sensitive = tmp_path / "out" / "sensitive"
     assert "Do not publish" in (sensitive / "README.txt").read_text()
     assert stat.S_IMODE(sensitive.stat().st_mode) == 0o700
+    assert stat.S_IMODE((sensitive / "labels.parquet").stat().st_mode) == 0o600
     labels = pyarrow.parquet.read_table(sensitive / "labels.parquet")["cluster"].to_numpy()
     model = DPM.load(tmp_path / "out" / "release.json")
     np.testing.assert_array_equal(labels, model.predict(pyarrow.csv.read_csv(people).select(["age", "bmi"])))
@@ -116,6 +126,83 @@ def test_predict(dpm, people, tmp_path, ending):
     model = DPM.load(tmp_path / "out" / "release.json")
     expected = model.predict(pyarrow.csv.read_csv(people).select(["age", "bmi"]))
     np.testing.assert_array_equal(table["cluster"].to_numpy(), expected)
+
+
+def test_predict_takes_rows_with_missing_values(dpm, people, tmp_path):
+    dpm("cluster", people, *BOUNDS, "--out", tmp_path / "out")
+    release = tmp_path / "out" / "release.json"
+    (tmp_path / "new.csv").write_text("age,bmi\n30,22\n,40\n")
+    refused = dpm("predict", release, tmp_path / "new.csv", "--out", tmp_path / "labels.csv")
+    assert refused.code == 1
+    assert "--on-missing drop" in refused.err
+    assert "on_missing" not in refused.err
+    options = ["--out", tmp_path / "labels.csv", "--on-missing", "drop"]
+    assert dpm("predict", release, tmp_path / "new.csv", *options).code == 0
+    assert pyarrow.csv.read_csv(tmp_path / "labels.csv")["cluster"].to_pylist()[1] == -1
+    assert dpm("predict", release, people, "--out", tmp_path / "x.csv", "--on-missing", "ignore").code == 2
+
+
+@pytest.mark.parametrize(("option", "value"), [("--epsilon", "1000"), ("--delta", "0.9")])
+def test_a_promise_that_is_none_is_not_praised(dpm, people, tmp_path, option, value):
+    done = dpm("cluster", people, *BOUNDS, option, value, "--out", tmp_path / "out")
+    assert done.code == 0
+    assert f"Warning: {option[2:]} = {value}" in done.err
+    assert "They may be published." not in done.out
+
+
+def test_sizes_are_of_rows_unless_people_were_named(dpm, people, tmp_path):
+    done = dpm("cluster", people, *BOUNDS, "--out", tmp_path / "rows")
+    assert "people" not in done.out
+    assert " people</title>" not in (tmp_path / "rows" / "report.html").read_text()
+    told = dpm("cluster", people, *BOUNDS, "--person-id", "person", "--out", tmp_path / "people")
+    assert told.err == ""
+    assert "people" in told.out
+    assert " people</title>" in (tmp_path / "people" / "report.html").read_text()
+    assert "people" in dpm("cluster", people, *BOUNDS, "--rows-per-person", "1", "--out", tmp_path / "said").out
+
+
+def test_named_columns_are_all_that_must_be_known(dpm, people, tmp_path):
+    schema = tmp_path / "schema.toml"
+    schema.write_text("[columns.age]\nlower = 0\nupper = 120\n[columns.bmi]\n[columns.plan]\n")
+    assert dpm("cluster", people, "--schema", schema, "--out", tmp_path / "out").code == 2
+    assert dpm("cluster", people, "--schema", schema, "--columns", "age", "--out", tmp_path / "out").code == 0
+    assert Release.load(tmp_path / "out" / "release.json").schema.names == ("age",)
+    wrong = dpm("cluster", people, "--schema", schema, "--columns", "agee", "--out", tmp_path / "other")
+    assert wrong.code == 2
+    assert "Did you mean 'age'" in wrong.err
+
+
+def test_columns_with_commas_in_their_names(dpm, people, tmp_path):
+    text = people.read_text().replace("age,bmi", '"age, years",bmi', 1)
+    people.write_text(text)
+    bounds = ["--bounds", "age, years=0:120", "--bounds", "bmi=10:60"]
+    for name, options in {
+        "one": ["--columns", '"age, years",bmi'],
+        "two": ["--columns", "bmi", "--columns", '"age, years"'],
+    }.items():
+        assert dpm("cluster", people, *bounds, *options, "--out", tmp_path / name).code == 0
+        assert set(Release.load(tmp_path / name / "release.json").schema.names) == {"age, years", "bmi"}
+    assert dpm("cluster", people, *bounds, "--columns", '"bmi', "--out", tmp_path / "x").code == 2
+
+
+def test_narrow_terminals_show_fewer_columns(dpm, people, tmp_path, monkeypatch):
+    from rich.console import Console
+
+    from dpmondrian.cli import show
+
+    dpm("cluster", people, *BOUNDS, "--bounds", "plan=basic|premium|gold", "--out", tmp_path / "out")
+    release = Release.load(tmp_path / "out" / "release.json")
+    shown = io.StringIO()
+    monkeypatch.setattr(show, "console", lambda: Console(file=shown, width=60, markup=False, highlight=False))
+    show.print_clusters(release)
+    assert "cluster" in shown.getvalue()
+    assert max(map(len, shown.getvalue().splitlines())) <= 60
+    assert "±" in shown.getvalue().splitlines()[4], "a line per cluster: no cell is broken"
+    assert len(shown.getvalue().splitlines()) == 5 + len(release.centres)
+
+
+def test_one_cluster_is_not_called_clusters(dpm, people, tmp_path):
+    assert "1 cluster, epsilon" in dpm("cluster", people, *BOUNDS, "--k", "1", "--out", tmp_path / "out").out
 
 
 def test_compare(dpm, people, tmp_path):
@@ -153,6 +240,7 @@ def test_budget(dpm, people, tmp_path):
     assert entry.state == "released"
     assert entry.release == Release.load(tmp_path / "out" / "release.json").digest()
     shown = dpm("budget", "show", path)
+    assert f"Unit of privacy: {entry.unit}." in shown.out
     assert "Left:  epsilon = 1.5" in shown.out
     assert json.loads(dpm("budget", "show", path, "--json").out)["left"]["epsilon"] == 1.5
 
@@ -187,8 +275,12 @@ def test_bounds_from_the_data_are_paid_for(dpm, people, tmp_path):
     text = schema.read_text()
     schema.write_text(text.replace("[columns.plan]", '[columns.plan]\ncategories = ["basic"]'))
     known = read_schema(schema).schema
-    assert known.bounds_epsilon == 0.5
-    assert dpm("cluster", people, "--schema", schema, "--budget", path, "--out", tmp_path / "out").code == 0
+    assert known.bounds_epsilon() == 0.5
+    done = dpm("cluster", people, "--schema", schema, "--budget", path, "--out", tmp_path / "out")
+    assert done.code == 0
+    assert "epsilon = 1.5 (0.5 of it for the bounds)" in done.out
+    document = json.loads(dpm("cluster", people, "--schema", schema, "--out", tmp_path / "again", "--json").out)
+    assert (document["epsilon"], document["bounds_epsilon"]) == (1.5, 0.5)
     assert Budget(path).read().spent_epsilon == 1.5
     release = Release.load(tmp_path / "out" / "release.json")
     assert release.privacy.bounds_epsilon == 0.5

@@ -82,7 +82,7 @@ def test_unknown_columns(refused, people):
 def test_wrong_parameters(refused, people):
     refused(2, "epsilon", "cluster", people, *BOUNDS, "--epsilon", "-1")
     refused(2, "delta", "cluster", people, *BOUNDS, "--delta", "1")
-    refused(2, "on_missing", "cluster", people, *BOUNDS, "--on-missing", "ignore")
+    refused(2, "--on-missing", "cluster", people, *BOUNDS, "--on-missing", "ignore")
     refused(2, "--k", "cluster", people, *BOUNDS, "--k", "0")
     refused(2, "No such option", "cluster", people, *BOUNDS, "--epsilonn", "1")
 
@@ -119,8 +119,8 @@ def test_truncated_files(refused, tmp_path, people):
         (rows_with().replace("bmi", "age", 1), "same name"),
         (rows_with(age="ZXCANARY"), "'age'"),
         (rows_with(age=f"{CANARY},1"), "different length"),
-        (rows_with(age=""), "on_missing"),
-        (rows_with(age="nan"), "on_missing"),
+        (rows_with(age=""), "--on-missing"),
+        (rows_with(age="nan"), "--on-missing"),
         (HEADER + "\n", "no rows"),
     ],
     ids=["delimiter", "duplicate names", "text", "ragged", "missing", "nan", "0 rows"],
@@ -191,14 +191,14 @@ def test_nothing_is_spent_where_nothing_is_released(refused, tmp_path):
     """The budget is charged right before the first draw, not before the data turned out to be unusable."""
     budget = Budget.create(tmp_path / "budget.json", 3.0, 1e-6)
     (tmp_path / "data.csv").write_text(rows_with(age=""))
-    refused(1, "on_missing", "cluster", "data.csv", *BOUNDS, "--budget", "budget.json")
+    refused(1, "--on-missing", "cluster", "data.csv", *BOUNDS, "--budget", "budget.json")
     assert budget.read().entries == ()
 
 
 @pytest.mark.parametrize("command", ["predict", "report", "compare"])
 def test_releases_that_are_none(refused, people, tmp_path, command):
     arguments = {"predict": [people, "--out", "labels.csv"], "report": [], "compare": [people]}[command]
-    refused(1, "nothing.json", command, "nothing.json", *arguments)
+    refused(1, "The file 'nothing.json' does not exist.", command, "nothing.json", *arguments)
     (tmp_path / "other.json").write_text("{}")
     refused(1, "not a saved release", command, "other.json", *arguments)
     shutil.copy(sys.executable, tmp_path / "binary.json")
@@ -213,6 +213,36 @@ def test_predict_and_report_do_not_overwrite(refused, dpm, people, tmp_path):
     refused(2, ".parquet or .csv", "predict", release, people, "--out", "labels.xlsx")
     refused(1, "exists", "report", release)
     assert dpm("report", release, "--force").code == 0
+
+
+def test_nothing_of_a_first_row_is_told(refused, tmp_path):
+    """Without a header the names would be somebody's values."""
+    (tmp_path / "data.csv").write_text("ZXCANARY,basic\n" * 3)
+    for options in (["--person-id", "patient"], ["--suggest-bounds", "--epsilon", "1", "--columns", "ZXCANARI"]):
+        done = refused(2, "first line must hold", "schema", "data.csv", *options)
+        assert "basic" not in done.err
+    (tmp_path / "raw.csv").write_text("2020-01-05,ZXCANARY,34.5kg\n" * 3)
+    refused(1, "in its first line", "schema", "raw.csv")
+
+
+def test_an_open_quote(refused, tmp_path):
+    lines = [HEADER, *people_lines(50), 'P1,30,20,"ZXCANARY', *people_lines(50)]
+    (tmp_path / "data.csv").write_text("\n".join(lines) + "\n")
+    refused(1, "quote", "cluster", "data.csv", *BOUNDS)
+
+
+def test_texts_that_are_not_utf_8(refused, people):
+    broken = "a\udcff"
+    refused(2, "UTF-8", "cluster", people, "--bounds", f"{broken}=0:1")
+    refused(2, "UTF-8", "cluster", people, *BOUNDS, "--columns", broken)
+    refused(2, "UTF-8", "cluster", people, *BOUNDS, "--person-id", broken)
+
+
+def test_messages_speak_of_options(refused, people, dpm, tmp_path):
+    refused(2, "The '--epsilon' option must be", "cluster", people, *BOUNDS, "--epsilon", "-1")
+    done = refused(2, "The '--k' option must be", "cluster", people, *BOUNDS, "--k", "1000000")
+    assert "Leave it out to let DPM choose." in done.err
+    assert "None" not in done.err
 
 
 def test_databases(refused, tmp_path):

@@ -69,7 +69,7 @@ def test_cuts_between_categories_are_made_only_if_asked_for():
     # What follows from a category is not said twice.
     assert not any("plan is basic" in rule and "is not" in rule for rule in rules)
     shares = cut.cluster_centers_[:, 2:]
-    assert np.all(shares.max(axis=1) > 0.97)
+    assert np.all(shares.max(axis=1) > 0.85)
 
 
 def test_release_files_hold_categories(tmp_path):

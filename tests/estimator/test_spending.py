@@ -1,11 +1,14 @@
 """The budget of a data set is charged before the first draw of a fit, once, and progress tells public things only."""
 
+import json
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from dpmondrian import DPM, Budget, BudgetError, DataError
+from dpmondrian import DPM, BoundsError, Budget, BudgetError, Category, Column, DataError, Schema, suggest_bounds
+from dpmondrian.domain import Estimate
 from dpmondrian.mechanisms.sampler import Sampler
 
 ROWS = np.vstack([np.full((2000, 2), 20.0), np.full((2000, 2), 80.0)])
@@ -20,13 +23,16 @@ def budget(tmp_path):
 def drawn(monkeypatch):
     """Return the list of what the sampler was asked for."""
     asked = []
-    for name in ("noise", "select"):
 
-        def note(self, *arguments, real=getattr(Sampler, name)):
+    def noting(real):
+        def note(self, *arguments):
             asked.append(arguments)
             return real(self, *arguments)
 
-        monkeypatch.setattr(Sampler, name, note)
+        return note
+
+    for name in ("noise", "select"):
+        monkeypatch.setattr(Sampler, name, noting(getattr(Sampler, name)))
     return asked
 
 
@@ -97,3 +103,55 @@ def test_notebooks_show_released_values():
         assert "4,001" not in text
         assert "12.345" not in text
         assert "<script" not in text
+
+
+def test_estimated_bounds_are_paid_for_once(tmp_path, budget):
+    """By the estimate, or, if that was not charged to this budget, together with the release."""
+    suggested = suggest_bounds(ROWS, 0.5, budget=budget)
+    model = DPM(epsilon=1.0, bounds=suggested.schema()).fit(ROWS, budget=budget)
+    assert budget.read().spent_epsilon == 1.5
+    assert model.privacy_.bounds_epsilon == 0.5
+    other = Budget.create(tmp_path / "other.json", 5, 1e-6)
+    DPM(epsilon=1.0, bounds=suggested.schema()).fit(ROWS, budget=other)
+    assert other.read().spent_epsilon == 1.5
+
+
+def test_estimated_bounds_cost_more_for_people_with_more_rows():
+    schema = suggest_bounds(ROWS, 0.5, rows_per_person=2).schema()
+    model = DPM(epsilon=1.0, bounds=schema, rows_per_person=5).fit(ROWS)
+    assert model.privacy_.bounds_epsilon == 1.5
+    frame = pd.DataFrame(ROWS, columns=["x0", "x1"]).assign(who=range(len(ROWS)))
+    with pytest.raises(BoundsError, match="person_id"):
+        DPM(epsilon=1.0, bounds=schema, person_id="who").fit(frame)
+
+
+def test_bounds_from_a_seeded_estimate_are_not_for_release():
+    schema = suggest_bounds(ROWS, 0.5, random_state=0).schema()
+    assert not DPM(bounds=schema).fit(ROWS).privacy_.releasable
+
+
+def test_a_loaded_model_knows_what_its_bounds_cost(tmp_path):
+    schema = suggest_bounds(ROWS, 0.5).schema()
+    DPM(bounds=schema).fit(ROWS).save(tmp_path / "release.json")
+    loaded = DPM.load(tmp_path / "release.json")
+    assert loaded.fit(ROWS).privacy_.bounds_epsilon == 0.5
+
+
+def test_a_budget_that_disappears_does_not_take_the_release_with_it(budget):
+    def remove(_name, done, _total):
+        if done == 3:
+            budget.path.unlink()
+
+    with pytest.warns(UserWarning, match="paid for"):
+        model = DPM(bounds=(0, 100)).fit(ROWS, budget=budget, progress=remove)
+    assert model.n_clusters_ == 2
+    assert len(model.labels_) == len(ROWS)
+
+
+def test_numbers_of_numpy_in_a_schema_do_not_break_a_release_that_is_paid_for(budget):
+    columns = (Column("x0", np.float32(0), np.int64(100), whole=np.False_), Column("x1", 0, 100))
+    model = DPM(bounds=Schema(columns, Estimate(np.float32(0.5)))).fit(ROWS, budget=budget)
+    assert json.loads(model.release_.to_json())["privacy"]["bounds_epsilon"] == 0.5
+    frame = pd.DataFrame({"x": ROWS[:, 0], "c": "a"})
+    bounds = {"x": (0, 100), "c": Category("c", ("a",), weight=np.float32(0.5))}
+    assert json.loads(DPM(bounds=bounds).fit(frame).release_.to_json())

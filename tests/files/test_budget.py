@@ -60,6 +60,7 @@ def test_the_file_is_the_documented_json(budget, path):
                 "state": "released",
                 "release": SHA,
                 "version": __version__,
+                "unit": "one row",
             },
             {
                 "id": second,
@@ -69,6 +70,7 @@ def test_the_file_is_the_documented_json(budget, path):
                 "state": "charged",
                 "release": None,
                 "version": __version__,
+                "unit": "one row",
             },
         ],
     }
@@ -114,6 +116,42 @@ def test_too_much_is_refused_and_not_charged(budget, path, epsilon, delta, words
         budget.charge(epsilon, delta, "second")
     assert path.read_bytes() == before
     budget.charge(0.6, 5e-7, "fits exactly")
+
+
+def test_a_large_total_is_not_exceeded_by_more_than_a_small_one(path):
+    """The tolerance is for the rounding of floats, not a share that grows with the total."""
+    budget = Budget.create(path, 1e6, 0.0)
+    budget.charge(999_999.0, 0.0, "first")
+    with pytest.raises(BudgetError, match="does not allow"):
+        budget.charge(1.0 + 1e-5, 0.0, "a little too much")
+    budget.charge(1.0, 0.0, "fits exactly")
+
+
+def test_units_are_not_mixed(budget, path):
+    budget.charge(0.1, 0.0, "first", unit="one person, with at most 3 rows")
+    before = path.read_bytes()
+    with pytest.raises(BudgetError, match=r"its unit is 'one person, with at most 3 rows'.*Nothing was charged"):
+        budget.charge(0.1, 0.0, "second")
+    assert path.read_bytes() == before
+    budget.charge(0.1, 0.0, "second", unit="one person, with at most 3 rows")
+    assert budget.read().unit == "one person, with at most 3 rows"
+    with pytest.raises(ParameterError, match="'unit' parameter"):
+        budget.charge(0.1, 0.0, "third", unit="")
+    values = json.loads(path.read_text())
+    values["entries"][0]["unit"] = "one row"
+    path.write_text(json.dumps(values))
+    with pytest.raises(BudgetError, match="different units"):
+        budget.read()
+
+
+def test_files_of_earlier_versions_are_about_rows(budget, path):
+    assert budget.read().unit is None
+    budget.charge(0.1, 0.0, "first")
+    values = json.loads(path.read_text())
+    del values["entries"][0]["unit"]
+    path.write_text(json.dumps(values))
+    assert budget.read().unit == "one row"
+    budget.charge(0.1, 0.0, "second")
 
 
 def test_without_delta_only_pure_charges_fit(path):
@@ -302,13 +340,14 @@ def test_files_that_are_no_files(budget, path, tmp_path):
     (tmp_path / "link.json").symlink_to(path)
     (tmp_path / "folder.json").mkdir()
     os.mkfifo(tmp_path / "pipe.json")
-    for name, words in (("link", "symbolic link"), ("folder", "EISDIR|regular file"), ("pipe", "regular file")):
+    for name, words in (("link", "links are refused"), ("folder", "EISDIR|regular file"), ("pipe", "regular file")):
         for action in (
             Budget(tmp_path / f"{name}.json").read,
             lambda n=name: Budget(tmp_path / f"{n}.json").charge(0.1, 0, "x"),
         ):
-            with pytest.raises(BudgetError, match=words):
+            with pytest.raises(BudgetError, match=words) as caught:
                 action()
+            assert "damaged" not in str(caught.value)
     os.link(path, tmp_path / "copy.json")
     with pytest.raises(BudgetError, match="several names"):
         budget.charge(0.1, 0, "x")

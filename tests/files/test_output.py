@@ -110,10 +110,67 @@ def test_what_came_meanwhile_is_not_replaced(tmp_path):
             path.mkdir()
             (path / "a").write_text("theirs")
 
-    with pytest.raises(OutputError, match="meanwhile"):
+    with pytest.raises(OutputError, match="meanwhile") as caught:
         write()
     assert (path / "a").read_text() == "theirs"
-    assert names_in(tmp_path) == ["results"]
+    kept, theirs = names_in(tmp_path)
+    assert theirs == "results"
+    assert f"kept in {str(tmp_path / kept)!r}" in str(caught.value)
+    assert names_in(tmp_path / kept) == ["a"]
+    assert (tmp_path / kept / "a").read_text() == "ours"
+    path.rename(tmp_path / "away")
+    with new_folder(path, SMALL):
+        pass
+    assert kept in names_in(tmp_path), "a folder that was paid for is not removed by a later run"
+
+
+def test_an_interrupt_in_the_end_keeps_what_is_finished(tmp_path, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    def write():
+        with new_folder(tmp_path / "results", SMALL) as folder:
+            write_file(folder / "a", "ours")
+            monkeypatch.setattr(os, "rename", interrupt)
+
+    with pytest.raises(KeyboardInterrupt, match="complete, and kept in"):
+        write()
+    [kept] = names_in(tmp_path)
+    assert names_in(tmp_path / kept) == ["a"]
+
+
+LEAVING = """
+import os, signal, sys
+from dpmondrian.files.output import new_folder, write_file
+with new_folder(sys.argv[1], 1000) as folder:
+    if sys.argv[2] == "written":
+        write_file(folder / "a", "paid for")
+    if sys.argv[2] == "held":
+        print("held", flush=True)
+        sys.stdin.read()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize(("when", "n_left"), [("computing", 0), ("written", 1)])
+def test_a_later_run_removes_what_killed_ones_left(tmp_path, when, n_left):
+    subprocess.run([sys.executable, "-c", LEAVING, tmp_path / "results", when], check=False, timeout=60)
+    assert len(names_in(tmp_path)) == 1
+    with new_folder(tmp_path / "other", SMALL):
+        assert len(names_in(tmp_path)) == 2, "only folders of the same name are removed"
+    with new_folder(tmp_path / "results", SMALL):
+        pass
+    assert len(names_in(tmp_path)) == 2 + n_left
+
+
+def test_a_folder_that_somebody_holds_stays(tmp_path):
+    command = [sys.executable, "-c", LEAVING, str(tmp_path / "results"), "held"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout.readline() == "held\n"
+        [held] = names_in(tmp_path)
+        with new_folder(tmp_path / "results", SMALL):
+            pass
+        assert names_in(tmp_path) == [held, "results"]
 
 
 def test_errors_are_errors_of_the_system_too():
@@ -158,7 +215,7 @@ def test_room_is_taken_before_the_block_and_given_back_at_the_first_file(tmp_pat
 def test_room_is_taken_where_the_system_cannot_reserve(tmp_path, monkeypatch):
     monkeypatch.delattr(os, "posix_fallocate")
     with new_folder(tmp_path / "a", 2**20 + 1) as folder:
-        assert [entry.stat().st_size for entry in folder.iterdir()] == [2**20 + 1]
+        assert sum(entry.stat().st_size for entry in folder.iterdir()) == 2**20 + 1
     assert names_in(tmp_path / "a") == []
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpmondrian.domain import LARGEST_BOUND, Category, Column, Schema
+from dpmondrian.domain import LARGEST_BOUND, Category, Column, Estimate, Schema
 from dpmondrian.exceptions import BoundsError, OutputError, ParameterError
 from dpmondrian.files.quantities import QUANTITIES, is_identifier, known_quantity
 from dpmondrian.files.schema_file import (
@@ -20,6 +20,7 @@ from dpmondrian.files.schema_file import (
     write_schema,
 )
 from dpmondrian.files.toml import toml_key, toml_value
+from dpmondrian.texts import canonical_text
 
 EXAMPLE = """
 # comments
@@ -65,7 +66,7 @@ def test_the_documented_example(reading):
                 Category("plan", ("basic", "1", "true", "2", "2.5", "false"), cut=True),
                 Category("a b.c", ("x",)),
             ),
-            bounds_epsilon=0.1,
+            Estimate(0.1, 5, "customer"),
         ),
         person_id="customer",
         rows_per_person=5,
@@ -127,16 +128,23 @@ def table_schemas(draw):
         if draw(st.booleans()):
             columns.append(draw(numeric_columns(name)))
         else:
-            texts = draw(st.lists(TEXTS.filter(bool), min_size=1, max_size=4, unique=True))
+            texts = draw(st.lists(TEXTS.filter(bool), min_size=1, max_size=4, unique_by=canonical_text))
             weight = draw(st.one_of(st.none(), st.floats(0.1, 1.0)))
             columns.append(Category(f"{name}{place}", tuple(texts), draw(st.booleans()), weight))
     schema_columns = {column.name: column for column in columns}
+    person = draw(
+        st.one_of(st.none(), NAMES.filter(bool).filter(lambda name: name not in schema_columns and name != "age"))
+    )
+    rows_per_person = draw(st.integers(1, 10**9))
+    entry = draw(st.one_of(st.none(), TEXTS.filter(bool)))
+    estimate = draw(
+        st.one_of(st.none(), st.floats(0, 10).map(lambda e: Estimate(e, rows_per_person, person, entry=entry)))
+    )
     try:
-        schema = Schema(tuple(schema_columns.values()), draw(st.floats(0, 10)))
+        schema = Schema(tuple(schema_columns.values()), estimate)
     except BoundsError:  # "a=b" beside a column "a" with a category "b"
-        schema = Schema((Column("age", 0, 120),))
-    person = draw(st.one_of(st.none(), NAMES.filter(bool)))
-    return TableSchema(schema, None if person in schema.names else person, draw(st.integers(1, 10**9)))
+        schema = Schema((Column("age", 0, 120),), estimate)
+    return TableSchema(schema, person, rows_per_person)
 
 
 @settings(deadline=None)

@@ -52,14 +52,26 @@ def test_people_can_read_it():
     expected = forecast(20_000, PEOPLE)
     text = str(expected)
     half_width = rounded(expected.outlook.centres[0].half_width)
-    assert "Number of people: known to about ± " in text
-    assert f"A cluster of 2,000 people: its size to ± 51, its mean age to ± {half_width} years" in text
+    assert "Number of rows: known to about ± " in text
+    assert f"A cluster of 2,000 rows: its size to ± 51, its mean age to ± {half_width} years" in text
     assert "its geometric mean income to ± " in text
     assert "its share of plan=basic to ± " in text
     assert "percentage points" in text
-    assert f"Smallest cluster that will be found: about {rounded(expected.outlook.smallest.rows)} people" in text
+    assert f"Smallest cluster that will be found: about {rounded(expected.outlook.smallest.rows)} rows" in text
     assert "twice the epsilon" in text
     assert "Warning" not in text
+
+
+def test_what_follows_from_guesses_is_not_called_guaranteed():
+    words = [sentence for sentence in sentences(forecast(200_000, PEOPLE)) if "smaller side" in sentence]
+    assert len(words) == 1
+    assert words[0].startswith(
+        "If clusters are as wide as assumed, and an empty gap of a sixteenth of a column's range"
+    )
+    assert words[0].endswith("with 95 % probability.")
+    assert "uarantee" not in words[0]
+    [behind] = [sentence for sentence in sentences(forecast(200_000, PEOPLE)) if "less than the best" in sentence]
+    assert "the cut that is chosen first" in behind
 
 
 def test_with_several_rows_per_person_it_speaks_of_rows():

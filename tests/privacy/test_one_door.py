@@ -12,11 +12,12 @@ ROOT = Path(dpmondrian.__file__).parent
 
 ALLOWED = {
     "exceptions": set(),
-    "mechanisms": set(),
+    "mechanisms": {"exceptions"},
     "kernels": set(),
-    "domain": {"exceptions"},
+    "domain": {"exceptions", "texts"},
     "grid": {"domain"},
-    "frames": {"domain", "exceptions"},
+    "texts": set(),
+    "frames": {"domain", "exceptions", "texts"},
     "coordinates": {"_validation", "domain", "exceptions", "frames"},
     "accounting": {"_version", "domain", "exceptions"},
     "engines": {"domain", "exceptions", "frames", "grid", "kernels"},

@@ -9,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from dpmondrian import DPM, DataError, ParameterError
+from dpmondrian import DPM, Budget, DataError, ParameterError
+from dpmondrian.accounting.plan import DEFAULT_SHARES, zcdp_plan
 from dpmondrian.frames import first_of_each, read_table
+from dpmondrian.release import Door
 
 people = st.lists(st.integers(0, 6), max_size=40)
 
@@ -113,5 +115,35 @@ def test_wrong_uses():
     with pytest.raises(ParameterError, match="name of a column"):
         DPM(bounds=bounds, person_id=3).fit(table)
     mixed = pd.DataFrame({"who": [1, "a", (2, 3)], "x": [1.0, 2.0, 3.0]})
-    with pytest.raises(DataError, match="several types"):
+    with pytest.raises(DataError, match="neither texts nor numbers"):
         DPM(bounds={"x": (0, 100)}, person_id="who").fit(mixed)
+
+
+def test_the_keys_of_rows_are_random():
+    """Uniform over all words, different in every run unless there is a seed."""
+    plan = zcdp_plan(1.0, 1e-7, 2, DEFAULT_SHARES)
+    keys = [Door(plan).row_keys(20_000) for _ in range(2)]
+    assert not np.any(keys[0] == keys[1])
+    for own in keys:
+        assert len(np.unique(own)) == len(own)
+        assert chisquare(np.bincount((own >> np.uint64(58)).astype(np.int64), minlength=64)).pvalue > 1e-9
+    seeded = [Door(plan, seed=1).row_keys(100), Door(plan, seed=1).row_keys(100), Door(plan, seed=2).row_keys(100)]
+    assert np.array_equal(seeded[0], seeded[1])
+    assert not np.any(seeded[0] == seeded[2])
+
+
+def test_a_missing_value_in_a_row_that_was_not_kept_does_not_matter(tmp_path):
+    """Otherwise the budget would be spent and the result lost, depending on which rows were kept."""
+    budget = Budget.create(tmp_path / "budget.json", 100, 1e-3)
+    frame = pd.DataFrame({"who": np.repeat(np.arange(500), 2), "x": 20.0})
+    frame.loc[7, "x"] = np.nan
+    outcomes = set()
+    for seed in range(12):
+        model = DPM(bounds={"x": (0, 100)}, person_id="who", random_state=seed)
+        try:
+            model.fit(frame, budget=budget)
+            outcomes.add(int(model.labels_[7]))
+        except DataError:
+            outcomes.add("refused")
+    assert outcomes == {-1, "refused"}
+    assert all(entry.state == "released" for entry in budget.read().entries)

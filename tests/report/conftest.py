@@ -77,7 +77,7 @@ def made_release(columns, n_clusters=4, chain=False, cut_columns=None, counted="
         size_errors=np.full(n_clusters, 12.0),
         tree=tree,
         privacy=made_statement(schema),
-        parameters={"on_missing": "error", "n_clusters": None, "budget_shares": {"splits": 0.5}},
+        parameters={"on_missing": "error", "n_clusters": None, "person_id": "who", "budget_shares": {"splits": 0.5}},
     )
 
 

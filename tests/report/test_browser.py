@@ -109,8 +109,8 @@ def test_other_columns_move_boxes_and_name_the_axes(patients, opened):
     assert (attributes(page, ".dot .place", "transform"), attributes(page, ".box", "width")) != before
     choose(page, "#map-y", others[0])  # the same column twice: they are exchanged
     assert (text(page, "#x-name"), text(page, "#y-name")) == (names[1], others[0])
-    choose(page, "#map-y", "number of people")
-    assert text(page, "#y-name") == "number of people"
+    choose(page, "#map-y", "number of rows")
+    assert text(page, "#y-name") == "number of rows"
     assert page.get_log("browser") == []
 
 
@@ -136,9 +136,9 @@ def test_pointing_shows_cluster_size_and_rule(towns, opened):
     tip = page.find_element("id", "tip")
     assert tip.is_displayed()
     assert "Cluster 2" in tip.text
-    assert f"± {towns.size_errors[2]:.0f} people" in tip.text
+    assert f"± {towns.size_errors[2]:.0f} rows" in tip.text
     rule = towns.tree.rules()[[c for c, _ in towns.tree.boxes([0, 0], [100, 100])].index(2)]
-    assert rule.replace(" <= ", " ≤ ") in tip.text.replace("\n", " ")
+    assert rule.replace(" <= ", " ≤ ").replace("people", "rows") in tip.text.replace("\n", " ")
     assert "east_km: " in tip.text
     assert count(page, ".dot.active") == 1
     point_at(page, "h1")

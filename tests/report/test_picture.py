@@ -71,6 +71,12 @@ def test_shares_are_in_per_cent(mixed):
     assert axes.get_xlabel() == "age (years)"
 
 
+def test_sizes_are_of_rows_if_nothing_was_said_about_people(hand_made):
+    release = hand_made([Column("age", 0, 120)], 3)
+    release.parameters["person_id"] = None
+    assert plot_clusters(release).get_ylabel() == "number of rows"
+
+
 def test_a_single_column_stands_against_sizes(hand_made):
     release = hand_made([Column("age", 0, 120)], 3)
     axes = plot_clusters(release)

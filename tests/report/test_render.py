@@ -73,7 +73,7 @@ def test_all_sections_are_there(patients):
 def test_rules_sizes_centres_and_ledger_are_there(patients):
     text = html.unescape(re.sub(r"<[^>]+>", "", render_report(patients)))
     for rule in patients.tree.rules():
-        assert rule.replace(" <= ", " ≤ ") in text
+        assert rule.replace(" <= ", " ≤ ").replace("people", "rows") in text
     for size, error in zip(patients.sizes, patients.size_errors, strict=True):
         assert size_text(size, error) in text
     shown = [(float(value), float(error)) for value, error in re.findall(r"(\d+\.\d+) ± (\d+\.\d+)", text)]

@@ -237,7 +237,7 @@ def test_columns_of_an_array():
 def test_a_schema_that_dpm_takes():
     suggested = suggest_bounds(pd.DataFrame(table()), 0.5, columns=["age", "income", "member"])
     known = suggested.schema()
-    assert known.bounds_epsilon == 0.5
+    assert known.bounds_epsilon() == 0.5
     assert [column.whole for column in known.columns] == [True, False, True]
     rows = pd.DataFrame(table())[["age", "income", "member"]]
     assert DPM(bounds=known).fit(rows).privacy_.bounds_epsilon == 0.5
@@ -296,7 +296,7 @@ def test_wrong_parameters(wrong, told):
 
 def test_a_result_is_frozen():
     with pytest.raises(AttributeError):
-        SuggestedBounds({}, None).bounds = {}
+        SuggestedBounds({}, None, None).bounds = {}
 
 
 # --- dpm schema -----------------------------------------------------------------------------------------------------------------
@@ -356,7 +356,7 @@ def test_suggested_bounds_are_written_with_their_cost(parquet, tmp_path):
     assert "estimated from the rows" in text
     assert "magnitudes  2" not in printed  # the age is known by its name: nothing was spent on it
     out.write_text(text.replace('# categories = ["...", "..."]  fill in', 'categories = ["basic", "premium"]'))
-    assert read_schema(out).schema.bounds_epsilon == 1.5
+    assert read_schema(out).schema.bounds_epsilon() == 1.5
 
 
 def test_without_a_file_the_schema_alone_is_on_standard_output(parquet):

@@ -2,7 +2,7 @@
 
 Discrete Laplace noise on a whole number that one person changes by one has privacy loss ``+a`` or ``-a``, like randomised
 response; Gaussian draws add up to one Gaussian draw. The composed loss is therefore a finite mixture of shifted Gaussians
-(``docs/privacy/joint.md``). The peers use it; DPM itself is accounted for in zCDP.
+(``docs/privacy/joint.md``). The peers use it; DPM itself is accounted for in zCDP, or with its selections in `pld`.
 """
 
 from __future__ import annotations

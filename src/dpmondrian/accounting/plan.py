@@ -1,8 +1,9 @@
 """A plan: every draw of a run with its noise and its cost, made before any row is read.
 
-Three ways to share a budget:
+Four ways to share a budget:
 
 - `zcdp_plan` (the default variant): discrete Gaussian noise and the exponential mechanism, in zCDP;
+- `pld_plan` (``accountant="pld"``): the same with less noise, held to the budget by the composed privacy loss;
 - `pure_plan` (the default variant with ``delta=0``): discrete Laplace noise and permute-and-flip;
 - `paper_plan` (``variant="paper"``): the paper's shares and basic composition.
 
@@ -14,10 +15,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Protocol, TypeAlias
 
 from dpmondrian.accounting.joint import GAUSSIAN_SLACK, discreteness, joint_epsilon
+from dpmondrian.accounting.pld import PLD_SLACK, Composition, least_factor
 from dpmondrian.accounting.zcdp import (
     bounded_range_rho,
     epsilon_from_rho,
@@ -41,7 +44,9 @@ __all__ = [
     "max_cover_epsilon",
     "paper_offsets",
     "paper_plan",
+    "pld_plan",
     "pure_plan",
+    "with_categories",
     "zcdp_plan",
 ]
 
@@ -88,6 +93,22 @@ CENTRE_PARTS_WITH_K: Parts = {
     },
 }
 """The same when leaves are merged to k clusters, with four steps: the merged leaves are a rougher start."""
+
+CATEGORY_PART = 0.2
+"""Part of a clipped sum's share for the sums of categories beside it: shares are released in whole per cents at best."""
+
+
+def with_categories(parts: Parts, only: bool) -> Parts:
+    """Return how the centres' share is divided where there are columns of categories, or only such columns."""
+    divided = {}
+    for (name, step), share in parts.items():
+        if name == "clipped sums":
+            divided["category sums", step] = share if only else CATEGORY_PART * share
+            share *= 1.0 - CATEGORY_PART
+        if not (only and name in ("clipped sums", "radius")):
+            divided[name, step] = share
+    return divided
+
 
 ROOT_COUNT_FLOOR = 0.05
 """Least part of the counts' share for the number of all rows, which sets the size limit of every node."""
@@ -143,6 +164,8 @@ class Plan:
     currency : {"rho", "epsilon", "joint"}
         How costs compose. ``"rho"``: zCDP, they add up. ``"epsilon"``: they add up, and so do the draws' deltas.
         ``"joint"``: through the composed privacy loss; a cost is an epsilon, for Gaussian noise its mu.
+    accountant : {"zcdp", "pld"}
+        How costs in rho become an epsilon: by conversion of their sum, or through the composed privacy loss.
     defects : tuple of str
         Why the plan does not keep its promise: only in variants of peers that repeat the mistakes of published
         code. Such a plan is not held to its budget, and its statement says so.
@@ -153,6 +176,7 @@ class Plan:
     currency: str
     draws: tuple[PlannedDraw, ...]
     defects: tuple[str, ...] = ()
+    accountant: str = "zcdp"
 
     def find(self, name: str, level: int | None = None) -> PlannedDraw:
         """Return the planned draw of that name and level."""
@@ -193,24 +217,43 @@ class Plan:
 
     def spent(self) -> float:
         """Return the epsilon (at the plan's delta) that the recomputed costs amount to."""
+        if self.accountant == "pld":
+            return self._epsilon_of_loss()
         mechanisms = [draw.mechanism for draw in self.draws]
         return self._composed(list(zip(mechanisms, self._costs(), strict=True)), self._delta_of_draws())
 
     def _delta_of_draws(self) -> float:
         return math.fsum(draw.delta for draw in self.draws)
 
+    @property
+    def _slack(self) -> float:
+        """Part of epsilon and delta that is kept back because Gaussian noise is not continuous."""
+        if self.currency == "joint":
+            return GAUSSIAN_SLACK
+        return PLD_SLACK if self.accountant == "pld" else 0.0
+
     def is_fine(self, draw: PlannedDraw, scale: float, n_changed: int) -> bool:
         """Return whether a draw's noise is near enough to continuous noise for the slack that is kept back.
 
-        Only joint composition asks for it, of Gaussian noise. `scale` is the least scale of the draw, in the unit of its
+        Only composed privacy losses ask for it, of Gaussian noise. `scale` is the least scale of the draw, in the unit of its
         whole numbers, and `n_changed` how many of these one person changes (``docs/privacy/joint.md``).
         """
-        if self.currency != "joint" or draw.mechanism != "discrete Gaussian":
+        if self._slack == 0.0 or draw.mechanism != "discrete Gaussian":
             return True
         n_draws = sum(planned.mechanism == "discrete Gaussian" for planned in self.draws)
-        log_tail = math.log(self.delta - self._delta_of_draws()) + math.log(0.25 * GAUSSIAN_SLACK / n_draws)
+        log_tail = math.log(self.delta - self._delta_of_draws()) + math.log(0.25 * self._slack / n_draws)
         loss = n_draws * discreteness(scale, n_changed, 1.0 / draw.multiplier, log_tail)
-        return loss <= 0.5 * GAUSSIAN_SLACK * min(self.epsilon, _MOST_FOR_SLACK)
+        return loss <= 0.5 * self._slack * min(self.epsilon, _MOST_FOR_SLACK)
+
+    def _epsilon_of_loss(self) -> float:
+        """Return the epsilon of the composed privacy loss of the draws, with what is kept back, or of their rho if less.
+
+        Both hold. Where nearly all of the budget goes to selections, zCDP is the better bound.
+        """
+        draws = [replace(draw, cost=cost) for draw, cost in zip(self.draws, self._costs(), strict=True)]
+        composition = Composition.of(draws, self.currency, fine=True)
+        of_loss = composition.epsilon(self.delta * (1.0 - PLD_SLACK)) + PLD_SLACK * self.epsilon
+        return min(of_loss, epsilon_from_rho(math.fsum(self._costs()), self.delta))
 
     def _composed(self, costs: list[tuple[str, float]], delta_of_draws: float) -> float:
         """Return the epsilon that costs, given with their mechanisms, amount to."""
@@ -322,6 +365,26 @@ def zcdp_plan(
     part = {name: rho * share for name, share in _usable(shares, max_depth).items()}
     draws = _default_draws("rho", part, max_depth, "discrete Gaussian", "exponential mechanism", parts)
     return Plan(epsilon, delta, "rho", draws)
+
+
+def pld_plan(
+    epsilon: float, delta: float, max_depth: int, shares: Mapping[str, float], parts: Parts = CENTRE_PARTS
+) -> Plan:
+    """Return the default plan with all noise multiplied by one number, 1 or as small as the composed privacy loss allows.
+
+    Costs stay in zCDP, where they add up; only the epsilon is computed otherwise (``docs/privacy/pld.md``).
+    """
+    plan = zcdp_plan(epsilon, delta, max_depth, shares, parts)
+    factor = _pld_factor(epsilon, delta, Composition.of(plan.draws, plan.currency, fine=True))
+    draws = [replace(draw, multiplier=factor * draw.multiplier) for draw in plan.draws]
+    draws = [replace(draw, cost=plan.cost_of(draw.mechanism, draw.multiplier)) for draw in draws]
+    return replace(plan, draws=tuple(draws), accountant="pld")
+
+
+@lru_cache(maxsize=64)
+def _pld_factor(epsilon: float, delta: float, composition: Composition) -> float:
+    """Return the least factor of the noise, at most 1, that fits the budget less what is kept back and for rounding."""
+    return min(1.0, least_factor(composition, epsilon * (BELOW_BUDGET - PLD_SLACK), delta * (1.0 - PLD_SLACK)))
 
 
 def pure_plan(epsilon: float, max_depth: int, shares: Mapping[str, float], parts: Parts = CENTRE_PARTS) -> Plan:

@@ -6,14 +6,17 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpmondrian._version import __version__
 from dpmondrian.accounting.ledger import Entry
 from dpmondrian.accounting.plan import Plan
 from dpmondrian.domain import Schema
 
-__all__ = ["NOT_PROTECTED", "PrivacyStatement", "UnsoundStatement", "make_statement", "no_privacy"]
+if TYPE_CHECKING:
+    from dpmondrian.accounting.explain import Explanation
+
+__all__ = ["NOT_PROTECTED", "PrivacyStatement", "UnsoundStatement", "make_statement", "no_privacy", "unit_words"]
 
 NOT_PROTECTED = (
     "the bounds, column names and parameters: they are public inputs and are published with the result",
@@ -46,6 +49,8 @@ class PrivacyStatement:
         The public columns: bounds, or categories.
     bounds_epsilon : float
         What was spent before, on estimating bounds from the same rows. It adds to `epsilon`.
+    accountant : {"zcdp", "pld"}
+        How costs in rho became `epsilon`: by conversion of their sum, or through the composed privacy loss.
     """
 
     epsilon: float
@@ -63,6 +68,7 @@ class PrivacyStatement:
     version: str
     not_protected: tuple[str, ...] = NOT_PROTECTED
     bounds_epsilon: float = 0.0
+    accountant: str = "zcdp"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the statement as plain JSON values."""
@@ -84,7 +90,15 @@ class PrivacyStatement:
             raise ValueError("epsilon, delta or rows_per_person of the privacy statement is out of range")
         if statement.bounds_epsilon < 0:
             raise ValueError("bounds_epsilon of the privacy statement is negative")
+        if statement.accountant not in ("zcdp", "pld"):
+            raise ValueError("the accountant of the privacy statement is unknown")
         return statement
+
+    def explain(self) -> Explanation:
+        """Return what the best attacker can find out about one unit, in words and numbers."""
+        from dpmondrian.accounting.explain import explain
+
+        return explain(self)
 
     def __str__(self) -> str:
         lines = [*self._words(), "", "What was drawn:", *self._table(), "", "Not protected:"]
@@ -110,6 +124,10 @@ class PrivacyStatement:
         ]
         if self.rho is not None:
             lines.append(f"In zero-concentrated differential privacy: rho = {self.rho:.6g}.")
+        if self.accountant == "pld":
+            lines.append(
+                "Epsilon was computed from the composed privacy loss of all draws; by rho alone it would be larger."
+            )
         bounds = ", ".join(_domain_words(column) for column in self.bounds[:8])
         more = f" and {len(self.bounds) - 8} more" if len(self.bounds) > 8 else ""
         lines.append(f"Public bounds, to which values were clipped: {bounds}{more}.")
@@ -233,6 +251,13 @@ def no_privacy() -> UnsoundStatement:
     )
 
 
+def unit_words(rows_per_person: int, person_id: str | None) -> str:
+    """Return whose privacy is protected."""
+    if person_id is not None:
+        return f"one person, told by column {person_id!r}"
+    return "one row" if rows_per_person == 1 else f"one person with up to {rows_per_person} rows"
+
+
 def make_statement(
     plan: Plan,
     entries: tuple[Entry, ...],
@@ -243,33 +268,33 @@ def make_statement(
     person_id: str | None = None,
 ) -> PrivacyStatement:
     """Return the statement of a finished run."""
-    unit, rows = "one row", "one row"
+    rows = "one row"
     multiplied = f"; every sensitivity below is multiplied by {rows_per_person}" if rows_per_person > 1 else ""
     if rows_per_person > 1:
-        unit = f"one person with up to {rows_per_person} rows"
         rows = f"all rows of one person, at most {rows_per_person}{multiplied}"
     if person_id is not None:
-        unit = f"one person, told by column {person_id!r}"
         kept = "one of them was kept" if rows_per_person == 1 else f"at most {rows_per_person} of them were kept"
         rows = f"all rows of one person, of which {kept}, chosen at random{multiplied}"
     fields_of_all: dict[str, Any] = {
         "delta": plan.delta,
         "rho": plan.rho,
-        "unit": unit,
+        "unit": unit_words(rows_per_person, person_id),
         "neighbours": f"one arises from the other by adding or removing {rows}",
         "rows_per_person": rows_per_person,
         "variant": variant,
         "currency": plan.currency,
+        "accountant": plan.accountant,
         "entries": entries,
         "bounds": tuple(schema.to_dict()),
-        "bounds_epsilon": schema.bounds_epsilon,
+        "bounds_epsilon": schema.bounds_epsilon(rows_per_person, person_id),
         "randomness": (
             "operating system and OpenDP, cryptographically secure" if secure else "a seed; reproducible, not private"
         ),
         "version": __version__,
     }
     if not plan.defects:
-        return PrivacyStatement(epsilon=plan.epsilon, releasable=secure, **fields_of_all)
+        releasable = secure and (schema.estimate is None or schema.estimate.releasable)
+        return PrivacyStatement(epsilon=plan.epsilon, releasable=releasable, **fields_of_all)
     return UnsoundStatement(
         epsilon=math.inf,
         releasable=False,

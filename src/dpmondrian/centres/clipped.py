@@ -1,7 +1,8 @@
 """Centres of the default variant: a coarse mean in the leaf's box, then a private radius and clipped means.
 
 The noise of a clipped mean is proportional to how far rows lie from the centre known so far, instead of
-the size of the box, which in many columns is nearly the whole domain.
+the size of the box, which in many columns is nearly the whole domain. Categories are not clipped: a row of another category
+than most would be, and shares would be wrong. Their sums have a draw of their own.
 """
 
 from __future__ import annotations
@@ -82,7 +83,9 @@ class MeanFinder:
         self._grid = grid
         self._noisy_total = noisy_total
         self._norm = 2 if door.plan.currency == "rho" else 1
-        widest = float(_length((grid.last_place[None, :] + 1).astype(np.float64), self._norm)[0])
+        self._numeric, self._indicators = np.flatnonzero(~grid.one_hot), np.flatnonzero(grid.one_hot)
+        self._columns = self._numeric if len(self._indicators) else None
+        widest = float(_length((grid.last_place[None, self._numeric] + 1).astype(np.float64), self._norm)[0])
         self._radii = widest * 2.0 ** (np.arange(1 - _N_RADII, 1) / _RADII_PER_DOUBLING)
 
     def coarse(self, groups: Groups) -> Means:
@@ -101,38 +104,63 @@ class MeanFinder:
     def radius(self, step: int, groups: Groups, means: Means) -> float:
         """Return one radius for all groups: how far rows lie from the centres so far, beyond their error.
 
-        A radius is scored by the rows that it holds, over all groups, less `radius_prior`.
+        A radius is scored by the rows that it holds, over all groups, less `radius_prior`. Without numeric columns there is
+        nothing to hold, and none is drawn.
 
         Privacy
         -------
         One row raises the score of some radii by 1 and leaves the others: range 1. Argument:
         ``docs/privacy/radius.md``; tests that try to break it: ``tests/privacy/test_neighbours.py``.
         """
+        if not len(self._numeric):
+            return 1.0
         centre, error, _ = self._reach(groups, means)
         limits = _add(self._radii[None, :], error[:, None], self._norm)
         thresholds = np.floor(limits * limits if self._norm == 2 else limits).astype(np.int64)
-        exact_counts = self._engine.radius_counts(groups.numbers, centre, thresholds, self._norm)
+        exact_counts = self._engine.radius_counts(groups.numbers, centre, thresholds, self._norm, self._columns)
         exact_scores = np.cumsum(exact_counts[:-1]) - radius_prior(self._noisy_total)
         [chosen] = self._door.select("radius", step, [exact_scores], [1], "rows")
         return float(self._radii[chosen])
 
     def clipped(self, step: int, groups: Groups, means: Means, radius: float) -> Means:
-        """Return better centres, from displacements clipped to the radius and the centres' own error."""
+        """Return better centres: from displacements clipped to the radius and the centres' own error, and shares of categories."""
+        places, errors = means.places.copy(), means.errors.copy()
+        if len(self._numeric):
+            places[:, self._numeric], errors[:, self._numeric] = self._clipped(step, groups, means, radius)
+        if len(self._indicators):
+            places[:, self._indicators], errors[:, self._indicators] = self._shares(step, groups)
+        return Means(places, errors)
+
+    def _clipped(
+        self, step: int, groups: Groups, means: Means, radius: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return centres in the numeric columns with their errors."""
         centre, error, farthest = self._reach(groups, means)
         reach = np.maximum(1, np.minimum(_add(radius, error, self._norm), farthest)).astype(np.int64)
-        exact_sums = self._engine.clipped_sums(groups.numbers, centre, reach, self._norm)
+        exact_sums = self._engine.clipped_sums(groups.numbers, centre, reach, self._norm, self._columns)
         noisy_sums, deviations = self._door.ball_sums("clipped sums", step, exact_sums, reach)
         shift, errors = noisy_sums / groups.sizes, deviations / groups.sizes
-        return Means(np.clip(centre + _shrink(shift, errors) * shift, groups.low, groups.high), errors)
+        low, high = groups.low[:, self._numeric], groups.high[:, self._numeric]
+        return np.clip(centre + _shrink(shift, errors) * shift, low, high), errors
+
+    def _shares(self, step: int, groups: Groups) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the places of the indicators' means with their errors, from sums as in `coarse`."""
+        low, high = groups.low[:, self._indicators], groups.high[:, self._indicators]
+        sizes = self._grid.block_sizes[self._grid.one_hot[self._grid.block_begins]]
+        begins = np.cumsum(sizes) - sizes
+        reach = np.maximum(1, np.maximum.reduceat(high - low, begins, axis=1))
+        exact_sums = self._engine.box_sums(groups.numbers, groups.low)[:, self._indicators]
+        noisy_sums, deviations = self._door.box_sums("category sums", exact_sums, reach, step, sizes)
+        return np.clip(low + noisy_sums / groups.sizes, low, high), deviations / groups.sizes
 
     def _reach(
         self, groups: Groups, means: Means
     ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-        """Return centres on whole places, the length of their error, and how far a row of the box can be."""
-        centre = np.clip(np.rint(means.places), groups.low, groups.high).astype(np.int64)
-        corner = np.maximum(centre - groups.low, groups.high - centre).astype(np.float64)
-        farthest = np.ceil(_length(corner, self._norm))
-        return centre, np.minimum(_length(means.errors, self._norm), farthest), farthest
+        """Return centres on whole places, the length of their error, and how far a row of the box can be; of numeric columns."""
+        low, high = groups.low[:, self._numeric], groups.high[:, self._numeric]
+        centre = np.clip(np.rint(means.places[:, self._numeric]), low, high).astype(np.int64)
+        farthest = np.ceil(_length(np.maximum(centre - low, high - centre).astype(np.float64), self._norm))
+        return centre, np.minimum(_length(means.errors[:, self._numeric], self._norm), farthest), farthest
 
 
 def _shrink(shift: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.float64]:

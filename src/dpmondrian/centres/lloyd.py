@@ -20,6 +20,9 @@ from dpmondrian.release import Door
 __all__ = ["Cells", "doubled_means", "group_means", "leaf_steps", "lloyd_steps", "merged_means", "without_empty"]
 
 
+_CLEAR_SIZE = 4.0
+"""A cluster with fewer standard deviations of noise than this may be much smaller or larger than its size says."""
+
 _SMALLEST_CELL = 2.0
 """Cells are taken to hold at least this many standard deviations of their count's noise; fewer rows may be none."""
 
@@ -106,7 +109,18 @@ def lloyd_steps(
     variance = (
         door.count_deviation(step, "cell count") ** 2 * (1.0 - 1.0 / n_clusters) + (total_error / n_clusters) ** 2
     )
-    return Cells(means, sizes, np.full(n_clusters, np.sqrt(variance)), np.arange(n_clusters))
+    size_errors = np.full(n_clusters, np.sqrt(variance))
+    return Cells(_doubted(means, sizes, size_errors, grid), sizes, size_errors, np.arange(n_clusters))
+
+
+def _doubted(means: Means, sizes: NDArray[np.float64], size_errors: NDArray[np.float64], grid: Grid) -> Means:
+    """Return centres whose stated errors are those of a guess where a cluster is not clearly larger than noise.
+
+    There the noisy sum was divided by a number that may be several times too large or too small. Post-processing.
+    """
+    guess = (grid.last_place + 1.0) / np.sqrt(12.0)  # of a place that may be anywhere
+    doubtful = sizes < _CLEAR_SIZE * size_errors
+    return Means(means.places, np.where(doubtful[:, None], np.maximum(means.errors, guess), means.errors))
 
 
 def leaf_steps(door: Door, finder: MeanFinder, leaves: Groups, means: Means) -> Means:

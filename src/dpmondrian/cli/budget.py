@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dpmondrian.cli.inputs import JsonOption
+from dpmondrian.cli.stopping import printed, stoppable
 
 if TYPE_CHECKING:
     from dpmondrian.files.budget import BudgetState
@@ -32,6 +34,7 @@ def budget() -> None:
 
 
 @app.command()
+@stoppable
 def new(
     file: BudgetArgument,
     epsilon: Annotated[float, typer.Option(help="All that may ever be spent on this data set.")],
@@ -47,10 +50,12 @@ def new(
     from dpmondrian.files.budget import Budget
 
     Budget.create(file, epsilon, delta, data_set)
-    typer.echo(f"Written: {file}. Name it in every run on this data set: --budget {file}")
+    with printed(f"The budget file is written: {file}"):
+        typer.echo(f"Written: {file}. Name it in every run on this data set: --budget {shlex.quote(str(file))}")
 
 
 @app.command()
+@stoppable
 def show(file: BudgetArgument, as_json: JsonOption = False) -> None:
     """Show what was spent of a budget, on what, and what is left.
 
@@ -70,14 +75,16 @@ def show(file: BudgetArgument, as_json: JsonOption = False) -> None:
 
 
 def _print(state: BudgetState) -> None:
-    from dpmondrian.cli.show import console, table_of
+    from dpmondrian.cli.show import print_fitting
 
     rows = [
         (entry.time, entry.purpose, f"{entry.epsilon:g}", f"{entry.delta:g}", entry.state, (entry.release or "-")[:12])
         for entry in state.entries
     ]
     title = f"Budget of {state.data_set}" if state.data_set else "Budget"
-    console().print(table_of(("time", "what", "epsilon", "delta", "state", "release"), rows, title))
+    print_fitting(("time", "what", "epsilon", "delta", "state", "release"), rows, title)
+    if state.unit is not None:
+        typer.echo(f"Unit of privacy: {state.unit}.")
     left_epsilon, left_delta = state.left
     typer.echo(f"Total: epsilon = {state.epsilon:g}, delta = {state.delta:g}.")
     typer.echo(f"Spent: epsilon = {state.spent_epsilon:g}, delta = {state.spent_delta:g} (they add up).")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import typer
@@ -9,12 +11,30 @@ import typer
 if TYPE_CHECKING:
     from dpmondrian.experiments.spec import Selection
 
-__all__ = ["make_selection", "split_names", "target_names"]
+__all__ = ["check_text", "make_selection", "split_names", "target_names"]
 
 
-def split_names(text: str) -> tuple[str, ...]:
-    """Return the names in a text with commas between them."""
-    return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+def split_names(texts: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Return the names in texts with commas between them; a name with a comma stands in double quotes, as in a CSV file."""
+    given = [texts] if isinstance(texts, str) else list(texts or ())
+    check_text(given)
+    try:
+        rows = list(csv.reader(given, skipinitialspace=True, strict=True))
+    except csv.Error:
+        raise typer.BadParameter(
+            "Names must have commas between them, and a name with a comma must stand in double quotes. Got a quote that is not "
+            "closed, or closed within a name."
+        ) from None
+    return tuple(dict.fromkeys(name.strip() for row in rows for name in row if name.strip()))
+
+
+def check_text(texts: Sequence[str | None]) -> None:
+    """Refuse texts of the command line that are not UTF-8; Python carries their bytes as code points that nothing can write."""
+    for text in texts:
+        if text is not None and any("\ud800" <= character <= "\udfff" for character in text):
+            raise typer.BadParameter(
+                f"Names of columns must be UTF-8 text. Got {text!r}. Check the settings of your shell."
+            )
 
 
 def target_names(target: str) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import sys
 from pathlib import Path
@@ -11,6 +13,7 @@ import typer
 
 from dpmondrian.cli.inputs import (
     BoundsOption,
+    ColumnsOption,
     DelimiterOption,
     FileArgument,
     JsonOption,
@@ -23,6 +26,7 @@ from dpmondrian.cli.inputs import (
     public_facts,
     read_rows,
 )
+from dpmondrian.cli.stopping import charges_told, printed
 
 if TYPE_CHECKING:
     from dpmondrian.artifact import Release
@@ -36,9 +40,7 @@ def cluster(
     file: FileArgument,
     schema: SchemaOption = None,
     bounds: BoundsOption = None,
-    columns: Annotated[
-        str, typer.Option(help="Only these columns, with commas between.", show_default="all in the schema")
-    ] = "",
+    columns: ColumnsOption = None,
     epsilon: Annotated[float, typer.Option(help="Privacy budget: the smaller, the more private.")] = 1.0,
     delta: Annotated[float, typer.Option(help="Well below 1 / (number of people); 0 for pure epsilon.")] = 1e-7,
     person_id: PersonOption = None,
@@ -72,17 +74,25 @@ def cluster(
     \b
     Examples:
       dpm cluster patients.csv --bounds age=0:120 --bounds bmi=10:60 --epsilon 1
-      dpm cluster visits.parquet --schema schema.toml --person-id patient --rows-per-person 3 --out published
-      dpm cluster shop.duckdb --query "select age, spend from customers" --schema schema.toml --budget budget.json
+      dpm cluster visits.parquet --schema schema.toml --person-id patient --rows-per-person 3
+      dpm cluster shop.duckdb --query "select age from customers" --schema schema.toml --out published
     """  # noqa: D301
     from dpmondrian.files.tables import Source
 
     facts = public_facts(schema, bounds, columns, person_id, rows_per_person)
     parameters = {"epsilon": epsilon, "delta": delta, "n_clusters": k, "on_missing": on_missing, "random_state": seed}
-    _tell_what_is_believed(facts)
+    doubts = _doubts(epsilon, delta, seed)
+    for sentence in doubts:
+        print(sentence, file=sys.stderr)
     folder = out or Path(f"{_stem(file)}-clusters")
     model = cluster_file(Source(file, query, delimiter), facts, parameters, folder, budget, labels, quiet=quiet)
-    _print(model.release_, folder, labels, as_json, quiet)
+    for sentence in [] if quiet else _beliefs(facts):
+        print(sentence, file=sys.stderr)
+    with printed(f"The results are written to {folder}."):
+        if as_json:
+            typer.echo(json.dumps(_document(model.release_, folder, labels), indent=2))
+        elif not quiet:
+            _print(model.release_, facts, folder, labels, bool(doubts))
 
 
 def cluster_file(
@@ -106,7 +116,7 @@ def cluster_file(
     ledger = None if budget is None else Budget(budget)
     if ledger is not None:
         ledger.read()
-    with new_folder(folder) as unfinished, FitBars(quiet) as bars:
+    with charges_told(ledger), new_folder(folder) as unfinished, FitBars(quiet) as bars:
         table = read_rows(source, facts.kinds_to_read, bars.read)
         if (
             table.num_rows == 0
@@ -123,13 +133,23 @@ def cluster_file(
 
 
 def write_release(release: Release, folder: Path) -> None:
-    """Write everything that may be published about a release."""
+    """Write everything that may be published about a release; every file of a seeded run says that it may not."""
     from dpmondrian.files.output import write_file
     from dpmondrian.report import render_report
 
     release.save(folder / "release.json")
-    write_file(folder / "centres.csv", release.to_csv())
+    write_file(folder / "centres.csv", _marked(release.to_csv(), release.privacy.releasable))
     write_file(folder / "report.html", render_report(release))
+
+
+def _marked(table: str, releasable: bool) -> str:
+    """Return a CSV text with a column that says it is not to be published, unless it is."""
+    if releasable:
+        return table
+    first, *others = csv.reader(io.StringIO(table))
+    marked = io.StringIO()
+    csv.writer(marked, lineterminator="\n").writerows([[*first, "releasable"], *([*line, "no"] for line in others)])
+    return marked.getvalue()
 
 
 NOTICE = """SENSITIVE: this folder is not part of the release. Do not publish it.
@@ -143,9 +163,13 @@ def _write_labels(labels: Any, folder: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet
 
+    from dpmondrian.files.output import put_bytes
+
     folder.mkdir(mode=0o700)
     (folder / "README.txt").write_text(NOTICE, encoding="utf-8")
-    pa.parquet.write_table(pa.table({"cluster": pa.array(labels)}), folder / "labels.parquet")
+    content = io.BytesIO()
+    pa.parquet.write_table(pa.table({"cluster": pa.array(labels)}), content)
+    put_bytes(folder / "labels.parquet", content.getvalue(), private=True)
 
 
 def _stem(file: Path) -> str:
@@ -153,51 +177,73 @@ def _stem(file: Path) -> str:
     return file.name.split(".")[0] or file.name
 
 
-def _tell_what_is_believed(facts: Public) -> None:
+def _doubts(epsilon: float, delta: float, seed: int | None) -> list[str]:
+    """Return warnings about a promise that is not worth much."""
+    from dpmondrian.planning.words import parameter_warnings
+
+    found = [f"Warning: {sentence}" for sentence in parameter_warnings(epsilon, delta)]
+    return found if seed is None else [f"Warning: {_NOT_RELEASABLE}", *found]
+
+
+def _beliefs(facts: Public) -> list[str]:
+    """Return what is taken for granted about rows and people."""
+    if not facts.people_known:
+        return [
+            "Note: every row is taken to be another person. If people have several rows, say --person-id COLUMN, or "
+            "--rows-per-person N."
+        ]
     if facts.rows_per_person > 1 and facts.person_id is None:
-        print(
+        return [
             f"Note: that nobody has more than {facts.rows_per_person} rows is believed, not checked. --person-id COLUMN would leave "
-            "further rows out.",
-            file=sys.stderr,
-        )
+            "further rows out."
+        ]
+    return []
 
 
-def _print(release: Release, folder: Path, labels: bool, as_json: bool, quiet: bool) -> None:
-    if as_json:
-        names = release.schema.centre_names
-        document = {
-            "folder": str(folder),
-            "files": ["release.json", "centres.csv", "report.html"],
-            "sensitive_files": ["sensitive/labels.parquet"] if labels else [],
-            "releasable": release.privacy.releasable,
-            "epsilon": release.privacy.epsilon,
-            "delta": release.privacy.delta,
-            "n_clusters": len(release.centres),
-            "clusters": [
-                {
-                    "size": size,
-                    "size_error": size_error,
-                    "centre": dict(zip(names, centre, strict=True)),
-                    "centre_error": dict(zip(names, error, strict=True)),
-                }
-                for size, size_error, centre, error in zip(
-                    release.sizes.tolist(),
-                    release.size_errors.tolist(),
-                    release.centres.tolist(),
-                    release.centre_errors.tolist(),
-                    strict=True,
-                )
-            ],
-        }
-        typer.echo(json.dumps(document, indent=2))
-    elif not quiet:
-        from dpmondrian.cli.show import print_clusters
+def _document(release: Release, folder: Path, labels: bool) -> dict[str, Any]:
+    """Return what was released, for machines."""
+    names, privacy = release.schema.centre_names, release.privacy
+    return {
+        "folder": str(folder),
+        "files": ["release.json", "centres.csv", "report.html"],
+        "sensitive_files": ["sensitive/labels.parquet"] if labels else [],
+        "releasable": privacy.releasable,
+        "epsilon": privacy.epsilon + privacy.bounds_epsilon,
+        "bounds_epsilon": privacy.bounds_epsilon,
+        "delta": privacy.delta,
+        "n_clusters": len(release.centres),
+        "clusters": [
+            {
+                "size": size,
+                "size_error": size_error,
+                "centre": dict(zip(names, centre, strict=True)),
+                "centre_error": dict(zip(names, error, strict=True)),
+            }
+            for size, size_error, centre, error in zip(
+                release.sizes.tolist(),
+                release.size_errors.tolist(),
+                release.centres.tolist(),
+                release.centre_errors.tolist(),
+                strict=True,
+            )
+        ],
+    }
 
-        print_clusters(release)
-        typer.echo(f"Written to {folder}: release.json, centres.csv and report.html (open it in a browser).")
-        typer.echo("They may be published." if release.privacy.releasable else _NOT_RELEASABLE)
-        if labels:
-            typer.echo("sensitive/labels.parquet tells the cluster of every row: it stays with you.")
+
+def _print(release: Release, facts: Public, folder: Path, labels: bool, doubtful: bool) -> None:
+    from dpmondrian.cli.show import print_clusters
+
+    # Without a word about people, sizes are numbers of rows.
+    print_clusters(release, "people" if facts.people_known and facts.rows_per_person == 1 else "rows")
+    typer.echo(f"Written to {folder}: release.json, centres.csv and report.html (open it in a browser).")
+    if not release.privacy.releasable:
+        typer.echo(_NOT_RELEASABLE)
+    elif doubtful:
+        typer.echo("Before you publish them, read the warnings: little is promised to the people in the table.")
+    else:
+        typer.echo("They may be published.")
+    if labels:
+        typer.echo("sensitive/labels.parquet tells the cluster of every row: it stays with you.")
 
 
 _NOT_RELEASABLE = (

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from dpmondrian.cli.stopping import printed
+
+if TYPE_CHECKING:
+    from dpmondrian.estimator import DPM
 
 __all__ = ["demo"]
 
@@ -23,7 +29,6 @@ def demo(
     """  # noqa: D301
     from dpmondrian.cli.cluster import cluster_file
     from dpmondrian.cli.inputs import public_facts
-    from dpmondrian.cli.show import print_clusters
     from dpmondrian.datasets.examples import EXAMPLES
     from dpmondrian.domain import nearest_names
     from dpmondrian.files.output import new_folder
@@ -32,18 +37,29 @@ def demo(
     if example not in EXAMPLES:
         hint = nearest_names([example], list(EXAMPLES)) or f" There are {', '.join(EXAMPLES)}."
         raise typer.BadParameter(f"There is no example {example!r}.{hint}", param_hint="EXAMPLE")
-    chosen, folder = EXAMPLES[example], out or Path(f"demo-{example}")
+    folder = out or Path(f"demo-{example}")
     with new_folder(folder) as unfinished:
         table, schema = unfinished / f"{example}.csv", unfinished / "schema.toml"
         _write_inputs(example, table, schema)
         published = unfinished / "published"
         model = cluster_file(Source(table), public_facts(schema, None), {}, published)
-    typer.echo(f"{chosen.about} (Invented people; epsilon = 1, delta = 1e-7, no number of clusters given.)\n")
+    with printed(f"The results are written to {folder}."):
+        _print(model, example, folder)
+
+
+def _print(model: DPM, example: str, folder: Path) -> None:
+    from dpmondrian.cli.show import print_clusters
+    from dpmondrian.datasets.examples import EXAMPLES
+
+    typer.echo(
+        f"{EXAMPLES[example].about} (Invented people; epsilon = 1, delta = 1e-7, no number of clusters given.)\n"
+    )
     print_clusters(model.release_)
     promise = str(model.privacy_).split("\n\n")[0]
     typer.echo(f"\nRules\n\n{model.tree_}\n\nPrivacy (the report has the whole ledger)\n\n{promise}\n")
     typer.echo(f"Written to {folder / 'published'}, and may be published: release.json, centres.csv, report.html.")
-    typer.echo(f"The same again: dpm cluster {folder / table.name} --schema {folder / schema.name} --out again")
+    table, schema = (shlex.quote(str(folder / name)) for name in (f"{example}.csv", "schema.toml"))
+    typer.echo(f"The same again: dpm cluster {table} --schema {schema} --out again")
 
 
 def _write_inputs(example: str, table: Path, schema: Path) -> None:

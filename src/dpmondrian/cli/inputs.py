@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dpmondrian.cli.choices import split_names
+from dpmondrian.cli.choices import check_text, split_names
 
 if TYPE_CHECKING:
     import pyarrow
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BoundsOption",
+    "ColumnsOption",
     "DelimiterOption",
     "FileArgument",
     "JsonOption",
@@ -46,6 +47,13 @@ BoundsOption = Annotated[
         help="Instead of --schema, once per column: age=0:120, children=0:12:int, income=100:1e6:log, plan=basic|premium."
     ),
 ]
+ColumnsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Only these columns: with commas between, or once per column; a name with a comma in double quotes.",
+        show_default="all in the schema",
+    ),
+]
 PersonOption = Annotated[str | None, typer.Option(help="Column that tells to whom a row belongs.")]
 RowsPerPersonOption = Annotated[
     int | None,
@@ -54,7 +62,7 @@ RowsPerPersonOption = Annotated[
 QueryOption = Annotated[str | None, typer.Option(help="SQL query, for a file that is a database.")]
 DelimiterOption = Annotated[str | None, typer.Option(help="Between the values of a CSV file.", show_default="comma")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors and warnings.")]
 
 
 @dataclass(frozen=True)
@@ -67,12 +75,15 @@ class Public:
         As `DPM` takes them.
     kinds : dict of str to "number" or "text"
         The columns to cluster.
+    people_known : bool
+        Whether it was said how rows belong to people.
     """
 
     bounds: Schema | dict[str, Any]
     kinds: dict[str, Any]
     person_id: str | None
     rows_per_person: int
+    people_known: bool = False
 
     @property
     def kinds_to_read(self) -> dict[str, Any]:
@@ -83,15 +94,19 @@ class Public:
 def public_facts(
     schema: Path | None,
     bounds: Sequence[str] | None,
-    columns: str = "",
+    columns: Sequence[str] | None = None,
     person_id: str | None = None,
     rows_per_person: int | None = None,
 ) -> Public:
-    """Return what the options say about a table, checked; nothing is read but the schema file."""
+    """Return what the options say about a table, checked; nothing is read but the schema file.
+
+    Where columns are named, nothing needs to be known about others.
+    """
     from dpmondrian.exceptions import ParameterError
     from dpmondrian.files.options import bounds_from_options
     from dpmondrian.files.schema_file import read_schema
 
+    check_text([person_id])
     if (schema is None) == (not bounds):
         raise typer.BadParameter(
             "Say what is public about the columns, once: by --schema, a file that 'dpm schema FILE --out schema.toml' drafts, or "
@@ -99,9 +114,9 @@ def public_facts(
             param_hint="--schema / --bounds",
         )
     if schema is not None:
-        declared = read_schema(schema)
+        declared = read_schema(schema, split_names(columns))
         person_id = person_id or declared.person_id
-        rows_per_person = rows_per_person or declared.rows_per_person
+        rows_per_person = rows_per_person or (declared.rows_per_person if declared.rows_per_person > 1 else None)
         known: Schema | dict[str, Any] = declared.schema
     else:
         known = dict(bounds_from_options(bounds or ()))
@@ -112,7 +127,8 @@ def public_facts(
             f"The '--person-id' option must name a column that is not clustered. Got {person_id!r}, which has bounds. Leave it out "
             "of the bounds."
         )
-    return Public(known, kinds, person_id, rows_per_person or 1)
+    is_known = person_id is not None or rows_per_person is not None
+    return Public(known, kinds, person_id, rows_per_person or 1, is_known)
 
 
 def _only(known: Schema | dict[str, Any], names: tuple[str, ...]) -> Schema | dict[str, Any]:
@@ -127,7 +143,7 @@ def _only(known: Schema | dict[str, Any], names: tuple[str, ...]) -> Schema | di
     if not names:
         return known
     if isinstance(known, Schema):
-        return Schema(tuple(column for column in known.columns if column.name in names), known.bounds_epsilon)
+        return Schema(tuple(column for column in known.columns if column.name in names), known.estimate)
     return {name: known[name] for name in names}
 
 

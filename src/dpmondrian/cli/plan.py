@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 __all__ = ["plan"]
 
 _PICTURES = (".png", ".svg", ".pdf")
-_WIDTH_OF_FILES = 160
 
 
 def plan(
@@ -131,23 +130,14 @@ def _draw(expected: Forecast, path: Path) -> None:
 
 def _print(expected: Forecast, picture: Path | None) -> None:
     """Print warnings, sentences, and the table of three runs."""
-    import rich.table
-    from rich.console import Console
-
+    from dpmondrian.cli.show import console, table_of
     from dpmondrian.planning.words import EXPLANATION, headings, sentences, table_rows
 
     for warning in expected.warnings:
         typer.secho(f"Warning: {warning}", fg=typer.colors.RED, bold=True)
     for sentence in sentences(expected):
         typer.echo(sentence)
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=_WIDTH_OF_FILES)
-    first, *others = headings(expected)
-    shown = rich.table.Table(rich.table.Column(first, no_wrap=True), *others)
-    for row in table_rows(expected):
-        shown.add_row(*row)
-    console.print(shown)
+    console().print(table_of(headings(expected), table_rows(expected)))
     typer.echo(EXPLANATION)
     if picture is not None:
         typer.echo(f"Written: {picture}")

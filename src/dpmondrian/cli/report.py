@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from dpmondrian.cli.predict import ReleaseArgument
+from dpmondrian.cli.stopping import printed
 
 __all__ = ["report"]
 
@@ -28,6 +29,8 @@ def report(
     from dpmondrian.files.output import write_file
     from dpmondrian.report import render_report
 
+    drawn = render_report(Release.load(release))
     target = out or release.with_name("report.html")
-    write_file(target, render_report(Release.load(release)), overwrite=force)
-    typer.echo(f"Written: {target}")
+    write_file(target, drawn, overwrite=force)
+    with printed(f"The report is written: {target}"):
+        typer.echo(f"Written: {target}")

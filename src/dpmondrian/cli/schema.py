@@ -19,6 +19,7 @@ from dpmondrian.cli.inputs import (
     QueryOption,
     RowsPerPersonOption,
 )
+from dpmondrian.cli.stopping import printed
 
 if TYPE_CHECKING:
     from dpmondrian.bounds import SuggestedBounds
@@ -39,11 +40,12 @@ def schema(
         float | None, typer.Option(help="With --suggest-bounds: what it may spend, such as 0.1.", show_default=False)
     ] = None,
     columns: Annotated[
-        str,
+        list[str] | None,
         typer.Option(
-            help="With --suggest-bounds: these columns, with commas between.", show_default="numbers of unknown bounds"
+            help="With --suggest-bounds: these columns, with commas between, or once per column.",
+            show_default="numbers of unknown bounds",
         ),
-    ] = "",
+    ] = None,
     person_id: PersonOption = None,
     rows_per_person: RowsPerPersonOption = None,
     budget: Annotated[
@@ -62,8 +64,8 @@ def schema(
     \b
     Examples:
       dpm schema patients.csv --out schema.toml
-      dpm schema sales.parquet --suggest-bounds --epsilon 0.1 --budget budget.json --out schema.toml
-      dpm schema visits.csv --suggest-bounds --epsilon 0.1 --columns cost,duration --person-id patient --rows-per-person 3
+      dpm schema sales.parquet --suggest-bounds --epsilon 0.1 --budget budget.json --out new.toml
+      dpm schema visits.csv --suggest-bounds --epsilon 0.1 --columns cost --person-id patient
     """  # noqa: D301
     from dpmondrian.files.tables import Source, columns_of
 
@@ -72,18 +74,18 @@ def schema(
     source = Source(file, query, delimiter)
     kinds = columns_of(source)
     people = {"person_id": person_id, "rows_per_person": rows_per_person or 1}
-    _check_person(person_id, kinds)
+    _check_person(person_id, kinds, source)
     if not suggest_bounds or epsilon is None:
         _show(_drafted(kinds, people), None, out, as_json)
         return
-    wanted = _wanted(split_names(columns), {name: kind for name, kind in kinds.items() if name != person_id})
+    wanted = _wanted(split_names(columns), {name: kind for name, kind in kinds.items() if name != person_id}, source)
     suggested = _suggested(source, wanted, epsilon, budget, people)
     _show(_drafted(kinds, people, suggested), suggested, out, as_json)
 
 
 def _check_options(suggest_bounds: bool, **options: Any) -> None:
     """Refuse options that belong together and come alone."""
-    alone = [name for name, value in options.items() if value not in (None, "")]
+    alone = [name for name, value in options.items() if value not in (None, "", ())]
     if not suggest_bounds and alone:
         raise typer.BadParameter(
             f"--{alone[0]} is for --suggest-bounds, which was not given. Without it values are not looked at and nothing is spent.",
@@ -108,26 +110,31 @@ def _check_free(out: Path | None) -> None:
         raise OutputError(f"The folder of {str(out)!r} does not exist. Make it first, or choose another one.")
 
 
-def _check_person(person_id: str | None, kinds: Mapping[str, str]) -> None:
+def _check_person(person_id: str | None, kinds: Mapping[str, str], source: Source) -> None:
     if person_id is not None and person_id not in kinds:
         raise typer.BadParameter(
-            f"There is no column {person_id!r}.{_hint(person_id, kinds)}", param_hint="--person-id"
+            f"There is no column {person_id!r}.{_hint(person_id, kinds, source)}", param_hint="--person-id"
         )
 
 
-def _hint(name: str, known: Mapping[str, str]) -> str:
+def _hint(name: str, known: Mapping[str, str], source: Source) -> str:
+    """Return near names or all; none of a file without types, where they may be the values of a first row."""
     from dpmondrian.domain import nearest_names
 
+    if source.format in ("CSV", "JSON lines"):
+        return " Check the spelling in the file, whose first line must hold the names of the columns."
     return nearest_names([name], list(known)) or f" There are {', '.join(known)}."
 
 
-def _wanted(names: tuple[str, ...], kinds: Mapping[str, str]) -> list[str]:
+def _wanted(names: tuple[str, ...], kinds: Mapping[str, str], source: Source) -> list[str]:
     """Return the columns whose bounds to estimate: those named, or the numbers of which nothing is known by their names."""
     from dpmondrian.files.quantities import is_identifier, known_quantity
 
     for name in names:
         if name not in kinds:
-            raise typer.BadParameter(f"There is no such column: {name!r}.{_hint(name, kinds)}", param_hint="--columns")
+            raise typer.BadParameter(
+                f"There is no such column: {name!r}.{_hint(name, kinds, source)}", param_hint="--columns"
+            )
         if kinds[name] not in _NUMERIC:
             raise typer.BadParameter(
                 f"Column {name!r} is of kind {kinds[name]!r}, and only numbers have bounds to estimate. Leave it out.",
@@ -159,6 +166,7 @@ def _suggested(
     from dpmondrian._validation import check_epsilon
     from dpmondrian.bounds import suggest_bounds
     from dpmondrian.cli.inputs import read_rows
+    from dpmondrian.cli.stopping import charges_told
     from dpmondrian.files.budget import Budget
 
     check_epsilon(epsilon)
@@ -166,8 +174,9 @@ def _suggested(
     if ledger is not None:
         ledger.read()
     person = {} if people["person_id"] is None else {people["person_id"]: "text"}
-    rows = read_rows(source, {**dict.fromkeys(wanted, "number"), **person})
-    return suggest_bounds(rows, epsilon, columns=wanted, budget=ledger, **people)
+    with charges_told(ledger):
+        rows = read_rows(source, {**dict.fromkeys(wanted, "number"), **person})
+        return suggest_bounds(rows, epsilon, columns=wanted, budget=ledger, **people)
 
 
 def _drafted(kinds: Mapping[str, str], people: Mapping[str, Any], suggested: SuggestedBounds | None = None) -> str:
@@ -196,7 +205,9 @@ def _top(people: Mapping[str, Any], suggested: SuggestedBounds | None) -> list[s
 
     lines = [f"{key} = {toml_value(value)}\n" for key, value in people.items() if _said(people) and value is not None]
     if suggested is not None:
-        lines.append(f"{_SPENT}bounds_epsilon = {toml_value(suggested.privacy.epsilon)}\n")
+        lines.append(f"{_SPENT}bounds_epsilon = {toml_value(suggested.estimate.epsilon)}\n")
+        if suggested.estimate.entry is not None:
+            lines.append(f"bounds_entry = {toml_value(suggested.estimate.entry)}\n")
     return ["".join(lines)] if lines else []
 
 
@@ -222,6 +233,11 @@ def _show(drafted: str, suggested: SuggestedBounds | None, out: Path | None, as_
         except OutputError:
             typer.echo(drafted, nl=False)
             raise
+    with printed("" if out is None else f"The schema is written: {out}"):
+        _print(drafted, suggested, out, as_json)
+
+
+def _print(drafted: str, suggested: SuggestedBounds | None, out: Path | None, as_json: bool) -> None:
     if as_json:
         found = {} if suggested is None else suggested.to_dict()
         typer.echo(json.dumps({"schema": drafted, "out": None if out is None else str(out), **found}, indent=2))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from dpmondrian.cli.wording import plural
+
 if TYPE_CHECKING:
     import rich.console
     import rich.table
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from dpmondrian.comparison import Comparison
     from dpmondrian.reporting.tables import Table
 
-__all__ = ["console", "print_clusters", "print_comparison", "print_table", "table_of"]
+__all__ = ["console", "print_clusters", "print_comparison", "print_fitting", "print_table", "table_of"]
 
 _WIDTH_OF_FILES = 160
 _MOST_COLUMNS, _MOST_CLUSTERS = 7, 40
@@ -40,8 +42,38 @@ def table_of(head: Sequence[str], rows: Iterable[Sequence[str]], title: str = ""
     return table
 
 
-def print_clusters(release: Release) -> None:
-    """Print size and centre of the clusters of a release, each with its standard error; of very many the first ones."""
+def print_fitting(head: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> int:
+    """Print as many of the first columns as fit without breaking a word, and return their number."""
+    target = console()
+    n_shown = _n_fitting(head, rows, target.width)
+    target.print(table_of(head[:n_shown], [row[:n_shown] for row in rows], title))
+    return n_shown
+
+
+def _n_fitting(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> int:
+    """Return how many columns of a table fit; at least two. Headings may break between words, cells are kept whole."""
+    from rich.cells import cell_len
+
+    used = 1
+    for column, name in enumerate(head):
+        words = [*name.split(), *(row[column] for row in rows)]
+        used += 3 + max(map(cell_len, words), default=0)
+        if used > width:
+            return max(2, column)
+    return len(head)
+
+
+def print_clusters(release: Release, counted: str | None = None) -> None:
+    """Print size and centre of the clusters of a release, each with its standard error; of very many the first ones.
+
+    Parameters
+    ----------
+    release : Release
+    counted : str, optional
+        What sizes are numbers of; None: what the release says.
+    """
+    from dpmondrian.report.selection import counted_in
+
     names = release.schema.centre_names[:_MOST_COLUMNS]
     rows = [
         [
@@ -53,13 +85,21 @@ def print_clusters(release: Release) -> None:
             zip(release.sizes, release.size_errors, release.centres, release.centre_errors, strict=True)
         )
     ]
-    privacy = release.privacy
-    title = f"{len(rows)} clusters, epsilon = {privacy.epsilon:g}, delta = {privacy.delta:g}"
-    console().print(table_of(("cluster", release.tree.counted, *names), rows[:_MOST_CLUSTERS], title))
-    more = [(len(rows) - _MOST_CLUSTERS, "clusters"), (len(release.schema.centre_names) - len(names), "columns")]
-    left_out = " and ".join(f"{number} more {what}" for number, what in more if number > 0)
+    head = ("cluster", counted or counted_in(release), *names)
+    n_names = print_fitting(head, rows[:_MOST_CLUSTERS], _title(release)) - 2
+    more = [(len(rows) - _MOST_CLUSTERS, "cluster"), (len(release.schema.centre_names) - n_names, "column")]
+    left_out = " and ".join(plural(number, f"more {what}") for number, what in more if number > 0)
     if left_out:
         print(f"{left_out} in centres.csv.")
+
+
+def _title(release: Release) -> str:
+    """Return how many clusters there are, and what they cost in all."""
+    privacy = release.privacy
+    total = f"epsilon = {privacy.epsilon + privacy.bounds_epsilon:g}"
+    if privacy.bounds_epsilon:
+        total += f" ({privacy.bounds_epsilon:g} of it for the bounds)"
+    return f"{plural(len(release.centres), 'cluster')}, {total}, delta = {privacy.delta:g}"
 
 
 def print_comparison(compared: Comparison) -> None:

@@ -80,13 +80,26 @@ class Engine(Protocol):
         ...
 
     def radius_counts(
-        self, nodes: list[int], centre: NDArray[np.int64], thresholds: NDArray[np.int64], norm: int
+        self,
+        nodes: list[int],
+        centre: NDArray[np.int64],
+        thresholds: NDArray[np.int64],
+        norm: int,
+        columns: NDArray[np.int64] | None = None,
     ) -> NDArray[np.int64]:
-        """Return how many rows first fit within each radius around their node's centre."""
+        """Return how many rows first fit within each radius around their node's centre.
+
+        With `columns` distances are in these measured columns only, which `centre` then has.
+        """
         ...
 
     def clipped_sums(
-        self, nodes: list[int], centre: NDArray[np.int64], radius: NDArray[np.int64], norm: int
+        self,
+        nodes: list[int],
+        centre: NDArray[np.int64],
+        radius: NDArray[np.int64],
+        norm: int,
+        columns: NDArray[np.int64] | None = None,
     ) -> NDArray[np.int64]:
-        """Return per node the sum of displacements from its centre, shortened to its radius."""
+        """Return per node the sum of displacements from its centre, shortened to its radius; in `columns` only, if given."""
         ...

@@ -189,19 +189,31 @@ class MemoryEngine:
         return self._over_groups(nodes, lambda places, starts: compiled.box_sums(places, starts, middle))
 
     def radius_counts(
-        self, nodes: list[int], centre: NDArray[np.int64], thresholds: NDArray[np.int64], norm: int
+        self,
+        nodes: list[int],
+        centre: NDArray[np.int64],
+        thresholds: NDArray[np.int64],
+        norm: int,
+        columns: NDArray[np.int64] | None = None,
     ) -> NDArray[np.int64]:
         """Return how many rows first fit within each radius around their node's centre."""
         return self._over_groups(
-            nodes, lambda places, starts: compiled.radius_counts(places, starts, centre, thresholds, norm)
+            nodes,
+            lambda places, starts: compiled.radius_counts(_only(places, columns), starts, centre, thresholds, norm),
         )
 
     def clipped_sums(
-        self, nodes: list[int], centre: NDArray[np.int64], radius: NDArray[np.int64], norm: int
+        self,
+        nodes: list[int],
+        centre: NDArray[np.int64],
+        radius: NDArray[np.int64],
+        norm: int,
+        columns: NDArray[np.int64] | None = None,
     ) -> NDArray[np.int64]:
         """Return per node the sum of displacements from its centre, shortened to its radius."""
         return self._over_groups(
-            nodes, lambda places, starts: compiled.clipped_sums(places, starts, centre, radius, norm)
+            nodes,
+            lambda places, starts: compiled.clipped_sums(_only(places, columns), starts, centre, radius, norm),
         )
 
     @property
@@ -213,6 +225,10 @@ class MemoryEngine:
         """Return the node of every row of the table, or None if rows were left out (sensitive)."""
         node = self._nodes_settled()
         return node if len(node) == self._table.n_rows else None
+
+
+def _only(places: NDArray[np.uint16], columns: NDArray[np.int64] | None) -> NDArray[np.uint16]:
+    return places if columns is None else places[columns]
 
 
 def _total(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:

@@ -11,6 +11,7 @@ import json
 import math
 import os
 import re
+import shlex
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -31,11 +32,14 @@ FORMAT = "dpmondrian budget"
 FORMAT_VERSION = 1
 LARGEST_FILE = 64 * 2**20
 LONGEST_TEXT = 1000
-RELATIVE_TOLERANCE = 1e-9
-"""Ten charges of 0.1 are within a total of 1, although their floats may not be."""
+TOLERANCE = 1e-9
+"""Ten charges of 0.1 are within a total of 1, although their floats may not be. A share of the total, and no more in all."""
+DEFAULT_UNIT = "one row"
 
 _CHARGED, _RELEASED = "charged", "released"
 _ENTRY_KEYS = {"id", "time", "purpose", "epsilon", "delta", "state", "release", "version"}
+_LATER_KEYS = frozenset({"unit"})
+"""Keys that files of earlier versions lack."""
 _ID, _SHA256 = re.compile(r"[0-9a-z-]{1,64}"), re.compile(r"[0-9a-f]{64}")
 
 
@@ -56,6 +60,8 @@ class BudgetEntry:
         SHA-256 of the file that was released for it.
     version : str
         Of the package.
+    unit : str
+        Whose privacy was paid for, in words: "one row", "one person, with at most 3 rows".
     """
 
     id: str
@@ -66,11 +72,13 @@ class BudgetEntry:
     state: str = _CHARGED
     release: str | None = None
     version: str = __version__
+    unit: str = DEFAULT_UNIT
 
     def __post_init__(self) -> None:
         _demand(_is_text(self.id) and _ID.fullmatch(self.id), "an 'id' is not one")
         _demand(_is_utc(self.time), "a 'time' is not one in UTC")
         _demand(_is_text(self.purpose) and _is_text(self.version), "a 'purpose' or 'version' is not a text")
+        _demand(_is_text(self.unit) and self.unit, "a 'unit' is not a text")
         _demand(is_number(self.epsilon) and 0 < self.epsilon <= 1e6, "an 'epsilon' is not a number in (0, 1e6]")
         _demand(is_number(self.delta) and 0 <= self.delta < 1, "a 'delta' is not a number in [0, 1)")
         _demand(self.state in (_CHARGED, _RELEASED), "a 'state' is neither 'charged' nor 'released'")
@@ -86,7 +94,7 @@ class BudgetState:
     ----------
     data_set : str
     epsilon, delta : float
-        Totals that may be spent.
+        Totals that may be spent, per unit of privacy.
     entries : tuple of BudgetEntry
     """
 
@@ -100,6 +108,13 @@ class BudgetState:
         _demand(is_number(self.epsilon) and 0 < self.epsilon <= 1e6, "the total 'epsilon' is not a number in (0, 1e6]")
         _demand(is_number(self.delta) and 0 <= self.delta < 1, "the total 'delta' is not a number in [0, 1)")
         _demand(len({entry.id for entry in self.entries}) == len(self.entries), "two entries have the same 'id'")
+        units = {entry.unit for entry in self.entries}
+        _demand(len(units) <= 1, "its entries have different units, and costs of different units do not add up")
+
+    @property
+    def unit(self) -> str | None:
+        """Unit of privacy of all charges; None if there are none yet."""
+        return self.entries[0].unit if self.entries else None
 
     @property
     def spent_epsilon(self) -> float:
@@ -144,7 +159,7 @@ class BudgetState:
         _demand_keys(values["total"], {"epsilon", "delta"}, "'total'")
         _demand(isinstance(values["entries"], list), "its 'entries' are not a list")
         for entry in values["entries"]:
-            _demand_keys(entry, _ENTRY_KEYS, "an entry")
+            _demand_keys(entry, _ENTRY_KEYS, "an entry", _LATER_KEYS)
         entries = tuple(BudgetEntry(**entry) for entry in values["entries"])
         return cls(values["data_set"], values["total"]["epsilon"], values["total"]["delta"], entries)
 
@@ -194,7 +209,7 @@ class Budget:
         """Return what the file says now; raise `BudgetError` if it is missing or damaged in any way."""
         return self._read()[0]
 
-    def charge(self, epsilon: float, delta: float, purpose: str) -> str:
+    def charge(self, epsilon: float, delta: float, purpose: str, unit: str = DEFAULT_UNIT) -> str:
         """Return the id of a new charge, which is on the disk then; refuse what would exceed the totals.
 
         Parameters
@@ -203,20 +218,25 @@ class Budget:
             What a release will cost.
         purpose : str
             What it is for, in words for the holder of the data.
+        unit : str, default="one row"
+            Whose privacy it costs. All charges of a file have the same unit: the cost of a row says nothing about the cost of
+            a person with several.
 
         Raises
         ------
         BudgetError
-            If too little is left, or the file cannot be read, locked or written. Compute nothing then.
+            If too little is left, earlier charges have another unit, or the file cannot be read, locked or written. Compute nothing then.
         """
         epsilon, delta = check_epsilon(epsilon), check_delta(delta)
         _check_text("purpose", purpose)
+        _check_text("unit", unit, least=1)
         self.read()  # without a file to lock, no lock
         with self._locked():
             state, file = self._read()
+            self._check_unit(state, unit)
             self._check_left(state, epsilon, delta)
             time = datetime.now(UTC).isoformat(timespec="seconds")
-            entry = BudgetEntry(os.urandom(8).hex(), time, purpose, epsilon, delta)
+            entry = BudgetEntry(os.urandom(8).hex(), time, purpose, epsilon, delta, unit=unit)
             self._write(replace(state, entries=(*state.entries, entry)), file)
         return entry.id
 
@@ -229,20 +249,29 @@ class Budget:
         self.read()
         with self._locked():
             state, file = self._read()
-            if entry_id not in {entry.id for entry in state.entries if entry.state == _CHARGED}:
-                raise self._refusal(f"has no open charge {entry_id!r}. Give an id that charge() returned, once")
+            open_ids = [entry.id for entry in state.entries if entry.state == _CHARGED]
+            if not isinstance(entry_id, str) or entry_id not in open_ids:
+                raise self._refusal(f"has no open charge {entry_id!r:.100}. Give an id that charge() returned, once")
             entries = tuple(
                 replace(entry, state=_RELEASED, release=release_sha256) if entry.id == entry_id else entry
                 for entry in state.entries
             )
             self._write(replace(state, entries=entries), file)
 
+    def _check_unit(self, state: BudgetState, unit: str) -> None:
+        if state.unit not in (None, unit):
+            raise BudgetError(
+                f"The budget {str(self.path)!r} counts what is spent per unit of privacy, and its unit is {state.unit!r}. A release "
+                f"that protects {unit!r} cannot be added to it. Nothing was charged. Protect the same unit as before, or keep "
+                "another budget file for the other one."
+            )
+
     def _check_left(self, state: BudgetState, epsilon: float, delta: float) -> None:
         for name, total, spent, asked in (
             ("epsilon", state.epsilon, [entry.epsilon for entry in state.entries], epsilon),
             ("delta", state.delta, [entry.delta for entry in state.entries], delta),
         ):
-            if math.fsum([*spent, asked]) > total * (1.0 + RELATIVE_TOLERANCE):
+            if math.fsum([*spent, asked]) > total + TOLERANCE * min(total, 1.0):
                 raise BudgetError(
                     f"The budget {str(self.path)!r} does not allow this: of a total {name} of {total:.6g}, "
                     f"{math.fsum(spent):.6g} is spent, and {asked:.6g} was asked for. Nothing was charged. Ask for at most "
@@ -277,12 +306,14 @@ class Budget:
             return BudgetState.from_json(content.decode("utf-8")), file
         except FileNotFoundError:
             raise self._refusal(
-                f"does not exist. Make it with: dpm budget new {self.path} --epsilon E --delta D"
+                f"does not exist. Make it with: dpm budget new {shlex.quote(str(self.path))} --epsilon E --delta D"
             ) from None
         except OSError as error:
             raise self._refusal(f"cannot be read ({_name_of(error)})") from None
         except UnicodeDecodeError:
             raise self._refusal(f"is damaged: it is not UTF-8 text. {_WAY_OUT}") from None
+        except _NotTakenError as error:
+            raise self._refusal(str(error)) from None
         except ValueError as error:
             raise self._refusal(f"is damaged or no budget file: {error}. {_WAY_OUT}") from None
 
@@ -304,18 +335,22 @@ class Budget:
 _WAY_OUT = "It is never repaired: put a copy from a backup in its place, and add what was charged since"
 
 
+class _NotTakenError(ValueError):
+    """The path leads to something that may be whole, but is not safe as a budget file."""
+
+
 def _content_of(path: Path) -> tuple[bytes, os.stat_result]:
     """Return the bytes of a regular file of one name, not too large; raise ValueError otherwise."""
     if path.is_symlink():
         # Its lock would be another one than that of the file itself.
-        raise ValueError("it is a symbolic link; give the path of the file itself")
+        raise _NotTakenError("is a symbolic link, and links are refused. Give the path of the file itself")
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     with open(handle, "rb") as opened:
         file = os.fstat(handle)
         if not stat.S_ISREG(file.st_mode):
-            raise ValueError("it is not a regular file")
+            raise _NotTakenError("is not a regular file. Give the path of a file that 'dpm budget new' made")
         if file.st_nlink > 1:  # the other names would keep the old content
-            raise ValueError("it is linked under several names; keep one")
+            raise _NotTakenError("is linked under several names, and links are refused. Keep one of the names")
         content = opened.read(LARGEST_FILE + 1)
     if len(content) > LARGEST_FILE:
         raise ValueError("it is too large")
@@ -337,10 +372,10 @@ def _is_utc(value: Any) -> bool:
         return False
 
 
-def _check_text(name: str, value: Any) -> None:
-    if not _is_text(value) or not value.isprintable():
+def _check_text(name: str, value: Any, least: int = 0) -> None:
+    if not _is_text(value) or not value.isprintable() or len(value) < least:
         raise ParameterError(
-            f"The '{name}' parameter must be a text of one line, of at most {LONGEST_TEXT} characters. Got {value!r:.100} "
+            f"The '{name}' parameter must be a text of one line, of {least} to {LONGEST_TEXT} characters. Got {value!r:.100} "
             "instead. Shorten it."
         )
 
@@ -350,8 +385,9 @@ def _demand(condition: Any, reason: str) -> None:
         raise ValueError(reason)
 
 
-def _demand_keys(values: Any, keys: set[str], where: str) -> None:
-    _demand(isinstance(values, dict) and set(values) == keys, f"the fields of {where} must be {sorted(keys)}")
+def _demand_keys(values: Any, keys: set[str], where: str, optional: frozenset[str] = frozenset()) -> None:
+    found = set(values) - optional if isinstance(values, dict) else None
+    _demand(found == keys, f"the fields of {where} must be {sorted(keys)}")
 
 
 def _different_keys(pairs: list[tuple[str, Any]]) -> Mapping[str, Any]:

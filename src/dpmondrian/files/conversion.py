@@ -1,8 +1,7 @@
 """From values of a file to columns of numbers and texts, by type and never by value.
 
 Numbers keep their type (integers, float32, float64); truth values become 0 and 1, decimals float64. Texts are taken as they
-are; other values become the text that a person would write: 1 and 1.0 are both "1" (pandas turns codes into floats when one is
-missing), truth values "true" and "false", dates as in ISO 8601.
+are; other values become texts one by one, as in `dpmondrian.texts`.
 """
 
 from __future__ import annotations
@@ -12,14 +11,13 @@ from contextlib import suppress
 from typing import Any, Literal
 
 from dpmondrian.exceptions import DataError
-from dpmondrian.files.failures import no_number, not_usable, not_utf8
+from dpmondrian.files.failures import failure, no_number, not_usable, not_utf8
 from dpmondrian.files.source import Source
+from dpmondrian.texts import NoTextError, text_of, texts_of_arrow
 
 __all__ = ["Kind", "column_of_values", "converted", "kind_of", "target_schema", "without_rows", "without_types"]
 
 Kind = Literal["number", "text"]
-
-_LARGEST_EXACT_FLOAT = 2.0**53
 
 
 def kind_of(type_: Any) -> str:
@@ -100,10 +98,29 @@ def converted(source: Source, batch: Any, target: Any) -> Any:
             column = _as_type(batch.column(batch.schema.get_field_index(field.name)), field.type)
             if field.type == pyarrow.string():
                 column.validate(full=True)  # Parquet promises UTF-8, and nobody checks
-        except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError):
-            raise not_utf8(source) if field.type == pyarrow.string() else no_number(source, field.name) from None
+        except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError, NoTextError):
+            if field.type != pyarrow.string():
+                raise no_number(source, field.name) from None
+            raise _no_text(source, field.name, batch.schema.field(field.name).type) from None
         columns.append(column)
     return pyarrow.record_batch(columns, schema=target)
+
+
+def _no_text(source: Source, name: str, type_: Any) -> DataError:
+    """Return the error for a column of a typed file that should be texts and has a value that is none."""
+    kind = kind_of(type_)
+    if kind == "text":
+        return not_utf8(source)
+    if kind == "date":
+        return failure(
+            source,
+            f"has times in column {name!r} that cannot be written as texts; their time zone may be unknown. Turn them into texts "
+            "or numbers, or into UTC",
+        )
+    return failure(
+        source,
+        f"has bytes in column {name!r} that are not UTF-8 text. Turn them into texts, for instance hexadecimal digits",
+    )
 
 
 def _as_type(column: Any, type_: Any) -> Any:
@@ -115,22 +132,9 @@ def _as_type(column: Any, type_: Any) -> Any:
         column = column.dictionary_decode()
     if column.type == type_:
         return column
-    if type_ == pyarrow.string() and pyarrow.types.is_floating(column.type):
-        return _texts_of_floats(column)
+    if type_ == pyarrow.string():
+        return texts_of_arrow(column).cast(type_)
     return column.cast(type_)
-
-
-def _texts_of_floats(column: Any) -> Any:
-    """Return floats as texts, whole ones without a point."""
-    import pyarrow
-    import pyarrow.compute
-
-    compute, floats = pyarrow.compute, column.cast(pyarrow.float64())
-    whole = compute.and_(
-        compute.equal(floats, compute.trunc(floats)), compute.less(compute.abs(floats), _LARGEST_EXACT_FLOAT)
-    )
-    numbers = compute.if_else(whole, floats, 0.0).cast(pyarrow.int64())
-    return compute.if_else(whole, numbers.cast(pyarrow.string()), floats.cast(pyarrow.string()))
 
 
 def column_of_values(source: Source, name: str, values: Sequence[Any], kind: Kind) -> Any:
@@ -157,15 +161,10 @@ def _number(source: Source, name: str, value: Any) -> float | None:
 
 
 def _text(source: Source, name: str, value: Any) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float) and value.is_integer() and abs(value) < _LARGEST_EXACT_FLOAT:
-        return str(int(value))
-    if isinstance(value, int | float):
-        return str(value)
-    raise DataError(
-        f"The file {str(source.path)!r} has lists, objects or bytes in column {name!r}, which cannot be read as texts. Leave it "
-        "out, or turn it into numbers or texts."
-    )
+    try:
+        return text_of(value)
+    except NoTextError:
+        raise DataError(
+            f"The file {str(source.path)!r} has lists, objects or bytes in column {name!r}, which cannot be read as texts. Leave "
+            "it out, or turn it into numbers or texts."
+        ) from None

@@ -40,7 +40,10 @@ def batches(source: Source, kinds: Mapping[str, Kind]) -> Iterator[tuple[Any, in
     check_names(source, names, list(kinds))
     yield without_rows(without_types(kinds)), 0, source.path.stat().st_size
     if has_rows:
-        yield from _NumberReader(source, kinds).batches()
+        reader = _NumberReader(source, kinds)
+        yield from reader.batches()
+        if reader.saw_quotes:
+            _check_quotes(source)
 
 
 def _header(source: Source) -> tuple[list[str], bool]:
@@ -51,7 +54,7 @@ def _header(source: Source) -> tuple[list[str], bool]:
     text = head.decode("utf-8-sig", errors="surrogateescape")
     lines = io.StringIO(text, newline="")
     try:
-        names = next((row for row in csv.reader(lines, delimiter=source.separator) if row), [])
+        names = next((row for row in csv.reader(lines, delimiter=source.separator, strict=True) if row), [])
     except csv.Error:
         raise failure(source, "has a first line that is not one of a CSV file. Check its format and quotes") from None
     if not any(names):
@@ -78,17 +81,99 @@ def _check_header(source: Source, names: list[str], is_cut: bool) -> None:
     if _looks_like_data(names):
         raise failure(
             source,
-            "has numbers in its first line, which must hold the names of the columns. Put a line of names before it",
+            "has numbers, dates or the like in its first line, which must hold the names of the columns. Put a line of names before "
+            "it; a name like these needs another word in it",
         )
     others = [word for sign, word in _OTHER_DELIMITERS.items() if sign in names[0] and sign != source.separator]
     if len(names) == 1 and others and source.delimiter is None:
         raise failure(source, f"has one column only; is the delimiter {others[0]}? Use --delimiter {others[0]}")
 
 
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+_MEASURED = re.compile(r"[-+<>~]?\s*[$€£¥]?\s*\d+([.,' ]\d+)*\s*([%‰°$€£¥]|[^\W\d_]{1,5})?([/*^²³][^\W_]{0,4})*[.]?")
+_DATE = re.compile(r"\d{1,4}[-/. ]\s?(\d{1,2}|[^\W\d_]{3,9})[-/. ]\s?\d{1,4}([T ].*)?|\d{1,2}:\d{2}(:\d{2})?.*")
+_ORDINAL = re.compile(r"\d+(st|nd|rd|th)")
+_YEAR = re.compile(r"(?<!\d)(19|20)\d\d(?!\d)")
+
+
 def _looks_like_data(names: list[str]) -> bool:
-    """Return whether a first line holds numbers that no column is called; 2023 and 2024 beside a name may be names."""
-    numbers = [name for name in names if re.fullmatch(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*", name)]
-    return len(numbers) == len([name for name in names if name]) or not all(name.isdigit() for name in numbers)
+    """Return whether a first line holds what no column is called; 2023 and 2024 beside a name may be names, as may 0, 1 and 2."""
+    given = [name.strip() for name in names if name.strip()]
+    if all(_NUMBER.fullmatch(name) for name in given):
+        return True
+    whole = [int(name) for name in given if name.isdecimal()]
+    return not _are_labels(whole) or any(_is_value(name) for name in given if not name.isdecimal())
+
+
+def _are_labels(numbers: list[int]) -> bool:
+    """Return whether whole numbers are years, or count on from the first."""
+    if len(numbers) > 1 and numbers == list(range(numbers[0], numbers[0] + len(numbers))):
+        return True
+    return all(1900 <= number < 2100 for number in numbers)
+
+
+def _is_value(name: str) -> bool:
+    """Return whether a text is a number, a measured quantity, a date, an address or mostly digits, such as "P-001234"."""
+    if _ORDINAL.fullmatch(name):
+        return False
+    if any(pattern.fullmatch(name) for pattern in (_NUMBER, _MEASURED, _DATE)) or "@" in name:
+        return True
+    n_digits = sum(map(str.isdigit, _YEAR.sub("", name)))
+    return n_digits >= 5 and 2 * n_digits >= len(name)
+
+
+def _check_quotes(source: Source) -> None:
+    """Refuse a file in which a quote is opened and not closed, closed within a value, or closed some rows later.
+
+    Arrow takes everything up to the next quote, or the end of the file, for one value, and so loses rows without a word.
+    """
+    previous = csv.field_size_limit(BLOCK_BYTES)
+    try:
+        with opened(source) as (file, _):
+            # The readers of some compressions lack what a text layer asks for.
+            lines = io.TextIOWrapper(
+                io.BufferedReader(_Watched(file)), "utf-8-sig", errors="surrogateescape", newline=""
+            )
+            _check_lines(csv.reader(lines, delimiter=source.separator, strict=True), source.separator)
+    except csv.Error:
+        raise failure(
+            source,
+            "has a quote that is opened and not closed, or not closed where its value ends, so rows would be lost. Close it, or "
+            "write a quote within a value twice",
+        ) from None
+    finally:
+        csv.field_size_limit(previous)
+
+
+def _check_lines(reader: Any, separator: str) -> None:
+    """Read all rows; raise `csv.Error` if a value of several lines holds a line that has the form of a row.
+
+    Of a form with two values there are many texts, so it is not looked for.
+    """
+    last_line = 0
+    for row in reader:
+        n_lines, last_line = reader.line_num - last_line, reader.line_num
+        if n_lines > 2 and len(row) > 2:
+            inner = (line for value in row for line in value.splitlines()[1:-1])
+            if any(line.count(separator) == len(row) - 1 for line in inner):
+                raise csv.Error
+
+
+class _Watched(io.RawIOBase):
+    """The bytes of another file, and whether a quote was among them."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self.saw_quotes = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        content = self._file.read(len(buffer))
+        buffer[: len(content)] = content
+        self.saw_quotes = self.saw_quotes or b'"' in content
+        return len(content)
 
 
 class _NumberReader:
@@ -96,6 +181,7 @@ class _NumberReader:
 
     def __init__(self, source: Source, kinds: Mapping[str, Kind]) -> None:
         self.source, self.kinds = source, kinds
+        self.saw_quotes = False
 
     def batches(self) -> Iterator[tuple[Any, int, int | None]]:
         import pyarrow
@@ -130,8 +216,9 @@ class _NumberReader:
         types = {name: number_type if kind == "number" else pyarrow.string() for name, kind in self.kinds.items()}
         with (
             opened(self.source) as (file, below),
+            _Watched(file) as watched,
             arrow_csv.open_csv(
-                file,
+                watched,
                 read_options=arrow_csv.ReadOptions(block_size=BLOCK_BYTES),
                 parse_options=arrow_csv.ParseOptions(delimiter=self.source.separator, newlines_in_values=True),
                 convert_options=arrow_csv.ConvertOptions(column_types=types, include_columns=list(types)),
@@ -139,6 +226,7 @@ class _NumberReader:
         ):
             for batch in reader:
                 yield batch, below.done, below.total
+            self.saw_quotes = self.saw_quotes or watched.saw_quotes
 
     def _with_numbers(self, batch: Any) -> Any:
         for place, (name, kind) in enumerate(self.kinds.items()):

@@ -54,7 +54,7 @@ def _sqlite(source: Source) -> Iterator[Any]:
         return sqlite3.SQLITE_OK if action in reading else sqlite3.SQLITE_DENY
 
     try:
-        with closing(sqlite3.connect(f"{source.path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+        with closing(sqlite3.connect(_sqlite_address(source), uri=True)) as connection:
             connection.text_factory = lambda text: text.decode("utf-8")
             connection.set_authorizer(read_only)
             cursor = connection.execute(source.query or "")
@@ -63,6 +63,18 @@ def _sqlite(source: Source) -> Iterator[Any]:
             yield cursor
     except (sqlite3.Error, sqlite3.Warning) as error:
         raise _failed(source, error) from None
+
+
+def _sqlite_address(source: Source) -> str:
+    """Return the address of a database that is only read.
+
+    A database with a write-ahead log leaves files beside it when it is opened. Where there is no log nobody has it open, so it
+    can be read as one that does not change, which leaves none.
+    """
+    with source.path.open("rb") as file:
+        has_log_mode = file.read(20)[18:] == b"\x02\x02"
+    is_closed = has_log_mode and not source.path.with_name(f"{source.path.name}-wal").exists()
+    return f"{source.path.absolute().as_uri()}?mode=ro{'&immutable=1' if is_closed else ''}"
 
 
 def duckdb_columns(source: Source) -> dict[str, str]:

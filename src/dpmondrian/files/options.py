@@ -32,6 +32,10 @@ def bounds_from_options(texts: Sequence[str]) -> dict[str, Facts]:
     """
     bounds: dict[str, Facts] = {}
     for text in texts:
+        if any("\ud800" <= character <= "\udfff" for character in text):  # bytes of a shell that are not UTF-8
+            raise BoundsError(
+                f"The '--bounds' option must be UTF-8 text. Got {text!r}. Check the settings of your shell."
+            )
         name, sign, facts = text.rpartition("=")
         if not sign or not name.strip():
             raise BoundsError(f"The '--bounds' option must name a column. Got {text!r}. {_FORMS}")

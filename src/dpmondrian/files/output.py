@@ -9,27 +9,34 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from dpmondrian.exceptions import OutputError
+
+fcntl: Any
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows, where left folders stay
+    fcntl = None
 
 __all__ = ["RESERVED_BYTES", "free_reserve", "new_folder", "put_bytes", "put_file", "remove_leftovers", "write_file"]
 
 RESERVED_BYTES = 16 * 2**20
 """Room that must be free before a budget is spent on something to write."""
 
-_RESERVE = ".dpmondrian-reserved"
+_RESERVE, _LOCK = ".dpmondrian-reserved", ".dpmondrian-lock"
 
 
 @contextmanager
 def new_folder(path: str | Path, reserve_bytes: int = RESERVED_BYTES) -> Iterator[Path]:
-    """Yield a hidden folder that becomes `path` when the block ends, and is removed when it fails.
+    """Yield a hidden folder that becomes `path` when the block ends, and is removed when the block fails.
 
     Disk space is reserved before the block begins, so that a full disk is found before anything is spent. It is held while
     the block computes, and given back by the first `write_file` into the folder, by `free_reserve`, or in the end. The folder
-    and what becomes of it can be entered by its owner only.
+    and what becomes of it can be entered by its owner only. Hidden folders that killed runs left for the same `path` are removed
+    first, unless somebody still holds them or they may have results in them.
 
     Parameters
     ----------
@@ -41,23 +48,81 @@ def new_folder(path: str | Path, reserve_bytes: int = RESERVED_BYTES) -> Iterato
     Raises
     ------
     OutputError
-        If the folder cannot be made or the disk is full. Nothing is left behind.
+        If the folder cannot be made or the disk is full: nothing is left behind. If a finished folder cannot get its name: it is
+        kept, because it may have been paid for, and the message says where it is.
     """
     path = Path(path)
     with _told(path):
         _check_folder(path)
+        _remove_left_folders(path)
         temporary = _hidden_folder(path)
+    is_finished = False
     try:
-        with _told(path):
-            _reserve(temporary / _RESERVE, reserve_bytes)
-        with _full_disk_told(path):
-            yield temporary
-        with _told(path):
-            free_reserve(temporary)
-            _sync_tree(temporary)
-            _take_place(temporary, path)
+        with ExitStack() as stack:
+            with _told(path):
+                stack.enter_context(_held(temporary))
+                _reserve(temporary / _RESERVE, reserve_bytes)
+            with _full_disk_told(path):
+                yield temporary
+            is_finished = True
+            (temporary / _LOCK).unlink(missing_ok=True)
+            with _kept(path, temporary):
+                free_reserve(temporary)
+                _sync_tree(temporary)
+                _take_place(temporary, path)
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        if not is_finished:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextmanager
+def _kept(path: Path, finished: Path) -> Iterator[None]:
+    """Say where a finished folder is if it does not get to its place."""
+    where = f"The results are complete, and kept in {str(finished)!r}: move them from there."
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(f"{_sentence(path, error)} {where}") from None
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            f"Stopped. {where}" if finished.exists() else f"Stopped. {str(path)!r} is written."
+        ) from None
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    """Hold the lock in a hidden folder, by which others see that it is not left over."""
+    with ExitStack() as stack:
+        if fcntl is not None:
+            # Under another name until it is held, so that nobody can hold it first.
+            file = stack.enter_context((folder / f"{_LOCK}-new").open("xb"))
+            fcntl.flock(file, fcntl.LOCK_EX)
+            os.replace(file.name, folder / _LOCK)
+        yield
+
+
+def _remove_left_folders(path: Path) -> None:
+    """Remove hidden folders for this path that nobody holds.
+
+    Only those with their reserve: the others may have results in them that were paid for.
+    """
+    pattern = re.compile(re.escape(_leftover_prefix(path)) + r"\w+\.part")
+    for name in os.listdir(path.absolute().parent):
+        folder = path.absolute().with_name(name)
+        if pattern.fullmatch(name) and not folder.is_symlink() and (folder / _RESERVE).is_file() and _is_free(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_free(folder: Path) -> bool:
+    """Return whether a hidden folder has a lock that nobody holds."""
+    if fcntl is None:
+        return False
+    try:
+        with (folder / _LOCK).open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def free_reserve(folder: Path) -> None:
@@ -267,6 +332,11 @@ def _full_disk_told(path: Path) -> Iterator[None]:
 
 
 def _tell(path: Path, error: OSError) -> NoReturn:
+    raise OutputError(_sentence(path, error)) from None
+
+
+def _sentence(path: Path, error: OSError) -> str:
+    """Return what an error of the system means for a result."""
     reasons = {
         errno.ENOSPC: "the disk is full. Make room, or choose another disk",
         errno.EDQUOT: "your quota of the disk is used up. Make room, or choose another disk",
@@ -281,4 +351,4 @@ def _tell(path: Path, error: OSError) -> NoReturn:
     }
     code = error.errno or 0
     reason = reasons.get(code, f"the system refuses ({errno.errorcode.get(code, 'unknown error')})")
-    raise OutputError(f"{str(path)!r} cannot be written: {reason}.") from None
+    return f"{str(path)!r} cannot be written: {reason}."

@@ -4,7 +4,8 @@
 
     person_id = "customer"   # optional: the column that says whose row it is
     rows_per_person = 5      # optional: most rows of one person
-    bounds_epsilon = 0.1     # optional: what was spent on bounds that were estimated from the rows
+    bounds_epsilon = 0.1     # optional: what was spent on bounds that were estimated from the rows, for the unit above
+    bounds_entry = "..."     # optional: under which id it stands in the budget file
 
     [columns.age]
     lower = 0
@@ -21,12 +22,12 @@ A schema says nothing about single rows, so messages may quote it.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from dpmondrian.domain import Category, Column, Schema, nearest_names
+from dpmondrian.domain import Category, Column, Estimate, Schema, nearest_names
 from dpmondrian.exceptions import BoundsError, ParameterError
 from dpmondrian.files.draft import draft_schema
 from dpmondrian.files.options import bounds_from_options
@@ -38,7 +39,7 @@ __all__ = ["TableSchema", "bounds_from_options", "draft_schema", "read_schema", 
 LARGEST_FILE = 16 * 2**20
 """A larger file is not a schema: somebody gave the table in its place."""
 
-_TOP_KEYS = ("person_id", "rows_per_person", "bounds_epsilon", "columns")
+_TOP_KEYS = ("person_id", "rows_per_person", "bounds_epsilon", "bounds_entry", "columns")
 _BOUND_KEYS = ("lower", "upper", "whole", "log", "unit")
 _CATEGORY_KEYS = ("categories", "cut", "weight")
 _HEADER = "# What is public about the columns of a table: known without looking at its rows.\n"
@@ -78,11 +79,18 @@ class TableSchema:
             )
 
 
-def read_schema(path: str | Path) -> TableSchema:
-    """Return the schema in a TOML file; raise `BoundsError` or `ParameterError` if it is incomplete or wrong."""
+def read_schema(path: str | Path, only: Sequence[str] = ()) -> TableSchema:
+    """Return the schema in a TOML file; raise `BoundsError` or `ParameterError` if it is incomplete or wrong.
+
+    Parameters
+    ----------
+    path : path
+    only : sequence of str
+        Columns to take; sections of others may be incomplete. None named: all of them.
+    """
     values = _toml_in(Path(path))
     try:
-        return _table_schema(values)
+        return _table_schema(values, only)
     except BoundsError as error:
         raise BoundsError(f"In the schema file {str(path)!r}: {error}") from None
     except ParameterError as error:
@@ -102,11 +110,21 @@ def schema_text(table_schema: TableSchema) -> str:
         top["person_id"] = table_schema.person_id
     if table_schema.rows_per_person != 1:
         top["rows_per_person"] = table_schema.rows_per_person
-    if schema.bounds_epsilon:
-        top["bounds_epsilon"] = float(schema.bounds_epsilon)
+    if schema.estimate is not None:
+        top |= _estimate_lines(schema.estimate, table_schema)
     tables = [_HEADER + _lines(top)]
     tables += [f"[columns.{toml_key(column.name)}]\n{_lines(_values_of(column))}" for column in schema.columns]
     return "\n".join(tables)
+
+
+def _estimate_lines(estimate: Estimate, table_schema: TableSchema) -> dict[str, Plain]:
+    unit = table_schema.person_id, table_schema.rows_per_person
+    if not estimate.releasable or unit != (estimate.person_id, estimate.rows_per_person):
+        raise ParameterError(
+            "The bounds were estimated with a seed or for another unit of privacy, so they do not go into a schema file. Estimate "
+            "them again."
+        )
+    return {"bounds_epsilon": estimate.epsilon} | ({"bounds_entry": estimate.entry} if estimate.entry else {})
 
 
 def _values_of(column: Column | Category) -> Mapping[str, Plain]:
@@ -156,7 +174,7 @@ def _bytes_in(path: Path) -> bytes:
     return content
 
 
-def _table_schema(values: Mapping[str, Any]) -> TableSchema:
+def _table_schema(values: Mapping[str, Any], only: Sequence[str] = ()) -> TableSchema:
     _check_keys(values, _TOP_KEYS, "the file")
     columns = values.get("columns", {})
     if not isinstance(columns, dict) or not columns:
@@ -165,13 +183,23 @@ def _table_schema(values: Mapping[str, Any]) -> TableSchema:
         if not isinstance(facts, dict):
             raise BoundsError(f"The column {name!r} must be a section [columns.{toml_key(name)}]. Got {facts!r}.")
         _check_column_keys(name, facts)
+    columns = _chosen(columns, only)
     _check_complete(columns)
     read = tuple(_column(name, facts) for name, facts in columns.items())
-    return TableSchema(
-        schema=Schema(read, values.get("bounds_epsilon", 0.0)),
-        person_id=values.get("person_id"),
-        rows_per_person=values.get("rows_per_person", 1),
-    )
+    people = {"person_id": values.get("person_id"), "rows_per_person": values.get("rows_per_person", 1)}
+    estimate = None
+    if "bounds_epsilon" in values:
+        estimate = Estimate(values["bounds_epsilon"], **people, entry=values.get("bounds_entry"))
+    return TableSchema(Schema(read, estimate), **people)
+
+
+def _chosen(columns: Mapping[str, Any], only: Sequence[str]) -> Mapping[str, Any]:
+    """Return the sections of some columns, or of all if none are named."""
+    for name in only:
+        if name not in columns:
+            hint = nearest_names([name], list(columns)) or f" There are {', '.join(columns)}."
+            raise ParameterError(f"Nothing is said about column {name!r}.{hint}")
+    return {name: facts for name, facts in columns.items() if name in only} if only else columns
 
 
 def _check_keys(values: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:

@@ -242,21 +242,47 @@ class _Model:
     def _clipped(
         self, step: int, errors: NDArray[np.float64], radius: float, rows: float, corner: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return the errors after a step that clips to this radius, beyond the error so far."""
-        farthest = _length(corner[None, :], self.norm)
-        reach = np.minimum(_add(radius, np.minimum(_length(errors[None, :], self.norm), farthest), self.norm), farthest)
-        error = self.design.deviation("clipped sums", step) * float(reach[0]) / max(rows, 1.0)
-        return np.full(len(corner), error)
+        """Return the errors after a step that clips to this radius, beyond the error so far; categories are not clipped."""
+        numeric, after = self._numeric, np.empty(len(corner))
+        if numeric.any():
+            farthest = _length(corner[None, numeric], self.norm)
+            so_far = np.minimum(_length(errors[None, numeric], self.norm), farthest)
+            reach = np.minimum(_add(radius, so_far, self.norm), farthest)
+            after[numeric] = self.design.deviation("clipped sums", step) * float(reach[0]) / max(rows, 1.0)
+        if not numeric.all():
+            after[~numeric] = self.design.deviation("category sums", step) * self._category_shape / max(rows, 1.0)
+        return after
+
+    @cached_property
+    def _numeric(self) -> NDArray[np.bool_]:
+        return ~self.grid.one_hot
+
+    @cached_property
+    def _category_shape(self) -> NDArray[np.float64]:
+        """How the noise is spread over the indicators, as in `Door.box_sums`."""
+        begins = self.grid.block_begins[self.grid.one_hot[self.grid.block_begins]]
+        sizes = self.grid.block_sizes[self.grid.one_hot[self.grid.block_begins]]
+        lengths = self.grid.last_place[begins].astype(np.float64)
+        shape: NDArray[np.float64]
+        if self.norm == 2:
+            shape = np.sqrt(lengths / np.sqrt(sizes) * (lengths * np.sqrt(sizes)).sum())
+        else:
+            shape = np.cbrt(lengths / sizes) * np.cbrt(lengths**2 * sizes).sum()
+        return np.repeat(shape, sizes)
 
     def _radius(self, errors: NDArray[np.float64], name: str, step: int) -> float:
         """Return the radius that is chosen on average, root mean square, if rows are Gaussian around their centre."""
-        widest = float(_length((self.grid.last_place[None, :] + 1).astype(np.float64), self.norm)[0])
+        numeric = self._numeric
+        if not numeric.any():
+            return 1.0
+        errors = errors[numeric]
+        widest = float(_length((self.grid.last_place[None, numeric] + 1).astype(np.float64), self.norm)[0])
         n_rows = self.design.n_rows
         prior = radius_prior(n_rows)
         radii = widest * 2.0 ** (np.arange(1 - len(prior), 1) / _RADII_PER_DOUBLING)
         error = _length(errors[None, :], self.norm)
         spread = np.maximum(
-            np.hypot(self.deviations, errors), 1.0
+            np.hypot(self.deviations[numeric], errors), 1.0
         )  # rows of one category have none; a place is very little
         inside = self._share_within(_add(radii, error, self.norm), spread)
         scale = self.design.plan.find(name, step).multiplier * self.design.settings.rows_per_person

@@ -95,8 +95,8 @@ class Design:
 
     @property
     def counted(self) -> str:
-        """What sizes are numbers of, in words."""
-        return "people" if self.settings.rows_per_person == 1 else "rows"
+        """What sizes are numbers of, in words; that every row is another person was not said."""
+        return "rows"
 
     @property
     def cluster_rows(self) -> float:

@@ -21,15 +21,19 @@ __all__ = ["Forecast", "Guarantees", "Outlook", "expect", "forecast"]
 class Guarantees:
     """Bounds that hold with probability 1 - beta each, in rows; see `dpmondrian.planning.bounds`.
 
+    The first two hold for all data. The third one is for data as they are guessed.
+
     Attributes
     ----------
     count : float
         The number of all rows, as first drawn, is off by no more than this.
     cut : float
-        The first cut is no more than this behind the best one; infinite where there is nothing to cut.
+        The cut that is chosen first is no more than this behind the best one; infinite where there is nothing to cut. The
+        first cut that is *made* may be one of a later choice.
     central_cut : float
-        Rows on the smaller side of the first cut, if there is an empty gap beside a cluster of usual size; 0 if nothing is
-        guaranteed.
+        Rows on the smaller side of the cut that is chosen first, if clusters are Gaussian and as wide as guessed, and beside one
+        of usual size there is an empty gap as wide as the widest window, a sixteenth of the range of the same column; 0 if
+        nothing follows.
     beta : float
     """
 

@@ -12,9 +12,21 @@ from dpmondrian.planning.counts import SizeError
 if TYPE_CHECKING:
     from dpmondrian.planning.forecast import Forecast, Outlook
 
-__all__ = ["EXPLANATION", "as_text", "headings", "rounded", "sentences", "table_rows", "warnings_of"]
+__all__ = [
+    "EXPLANATION",
+    "as_text",
+    "headings",
+    "parameter_warnings",
+    "rounded",
+    "sentences",
+    "table_rows",
+    "warnings_of",
+]
 
 EXPLANATION = "± is a 95 % interval: how far noise takes a released number from the exact one."
+
+LARGE_EPSILON, LARGE_DELTA = 10.0, 1e-3
+"""Above, a promise is next to none; both are far beyond what is usual."""
 
 _COLUMNS_IN_WORDS, _COLUMNS_IN_TABLE = 6, 20
 """So many columns are named; a table of a hundred columns has a forecast for each, which `to_dict` holds."""
@@ -41,7 +53,7 @@ def sentences(forecast: Forecast) -> list[str]:
     named = outlook.centres[:_COLUMNS_IN_WORDS]
     cluster += [f"{_of_column(error)} to {_known_to(error, 'percentage points')}" for error in named]
     more = len(outlook.centres) - _COLUMNS_IN_WORDS
-    cluster += [f"and {more} more columns likewise"] if more > 0 else []
+    cluster += [f"and {more} more column{'' if more == 1 else 's'} likewise"] if more > 0 else []
     return [
         f"Number of {people}: known to about ± {rounded(outlook.all_rows.half_width)}.",
         f"A cluster of {rounded(outlook.cluster_rows)} {people}: {', '.join(cluster)}.",
@@ -56,14 +68,20 @@ def _guarantee_sentences(outlook: Outlook, people: str) -> list[str]:
     lines = [f"{sure}: the first count of all {people} is off by at most {rounded(bounds.count)}."]
     if not math.isfinite(bounds.cut):
         return lines
-    lines.append(f"{sure}: the first cut scores at most {rounded(bounds.cut)} {people} less than the best one.")
-    beside = f"with an empty gap beside a cluster of {rounded(outlook.cluster_rows)} {people}, the first cut"
+    lines.append(
+        f"{sure}: the cut that is chosen first scores at most {rounded(bounds.cut)} {people} less than the best one."
+    )
+    assumed = (
+        f"If clusters are as wide as assumed, and an empty gap of a sixteenth of a column's range lies beside one of "
+        f"{rounded(outlook.cluster_rows)} {people}: the cut that is chosen first"
+    )
     if bounds.central_cut >= 1.0:
-        lines.append(f"{sure}: {beside} has at least {rounded(bounds.central_cut)} {people} on its smaller side.")
-    else:
         lines.append(
-            f"Not guaranteed: {beside} may still lie elsewhere. Later ones, and another try, may find the gap."
+            f"{assumed} has at least {rounded(bounds.central_cut)} {people} on its smaller side, with "
+            f"{100 * (1 - bounds.beta):g} % probability."
         )
+    else:
+        lines.append(f"{assumed} may still lie elsewhere. Later ones may find the gap.")
     return lines
 
 
@@ -91,12 +109,31 @@ def warnings_of(forecast: Forecast) -> tuple[str, ...]:
             f"This will not work: centres will be off by more than the clusters are wide ({named}). Raise epsilon, leave out "
             f"columns, or get more {people}."
         )
+    found += parameter_warnings(outlook.epsilon, 0.0)
     if outlook.delta > 1.0 / outlook.n_rows:
         found.append(
             f"delta = {outlook.delta:g} is more than 1 / {outlook.n_rows:,}: it would allow to publish somebody's row as it "
             f"is. Choose one well below that, such as {_small_delta(outlook.n_rows)}."
         )
+    else:
+        found += parameter_warnings(0.0, outlook.delta)
     return tuple(found)
+
+
+def parameter_warnings(epsilon: float, delta: float) -> list[str]:
+    """Return sentences about a promise that is not worth much, whatever the rows are."""
+    found = []
+    if epsilon > LARGE_EPSILON:
+        found.append(
+            f"epsilon = {epsilon:g} promises next to nothing to anybody: probabilities may differ by a factor of exp({epsilon:g}). "
+            "Common choices lie between 0.1 and 3."
+        )
+    if delta > LARGE_DELTA:
+        found.append(
+            f"delta = {delta:g} is large: with about this probability somebody's row may be published as it is. Choose one well "
+            "below 1 / (number of people), such as 1e-7."
+        )
+    return found
 
 
 def _small_delta(n_rows: int) -> str:
@@ -124,8 +161,8 @@ def table_rows(forecast: Forecast) -> list[tuple[str, ...]]:
         *(centre_line(j) for j in range(n_shown)),
         line("smallest cluster found, about", lambda run: rounded(run.smallest.rows)),
         line("sure: first count off by at most", lambda run: rounded(run.guarantees.count)),
-        line("sure: first cut behind by at most", lambda run: rounded(run.guarantees.cut)),
-        line("sure: its smaller side at least", lambda run: rounded(run.guarantees.central_cut)),
+        line("sure: first chosen cut behind by at most", lambda run: rounded(run.guarantees.cut)),
+        line("if as assumed: its smaller side at least", lambda run: rounded(run.guarantees.central_cut)),
     ]
 
 

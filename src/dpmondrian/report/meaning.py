@@ -33,6 +33,7 @@ _KINDS = {
     "level": "Which of the few groupings of parts that remain open is taken.",
     "coarse sums": "A first rough centre of every part.",
     "radius": "How far from their centre rows may count in the next step.",
+    "category sums": "How many of each category there are in every cluster.",
     "clipped sums": "Better centres: rows far from the centre known so far count only as far as the radius reaches.",
     "cell count": "How many rows are nearest to each centre.",
     "interval size": "How fine the grid of possible cuts is.",

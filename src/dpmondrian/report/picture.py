@@ -17,7 +17,8 @@ from dpmondrian.exceptions import ParameterError
 from dpmondrian.report.meaning import plain_number, total_epsilon
 from dpmondrian.report.palette import LIGHT, look_of
 from dpmondrian.report.scales import default_columns, leaf_boxes, places
-from dpmondrian.report.words import clean, column_label, number, short_names
+from dpmondrian.report.selection import counted_in
+from dpmondrian.report.words import column_label, number, short_names
 from dpmondrian.tree.plots import PlotsMissingError
 
 __all__ = ["plot_clusters"]
@@ -97,7 +98,7 @@ def _set_up(axes: Any, release: Release, across: int, upwards: int | None) -> No
     for axis, j in (("x", across), ("y", upwards)):
         if j is None:
             top = float(max((release.sizes + release.size_errors).max(), 1.0))
-            axes.set(ylim=(0.0, 1.12 * top), ylabel=f"number of {_plain(clean(release.tree.counted, 24))}")
+            axes.set(ylim=(0.0, 1.12 * top), ylabel=f"number of {_plain(counted_in(release))}")
             continue
         column = release.schema.centre_columns[j]
         scale = "log" if column.log else "linear"

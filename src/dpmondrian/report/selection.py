@@ -10,7 +10,7 @@ from dpmondrian.report.scales import columns_by_cuts
 from dpmondrian.report.words import LONGEST_NAME, clean, column_label, short_names
 from dpmondrian.tree.structure import Tree
 
-__all__ = ["Shown", "shown_part"]
+__all__ = ["Shown", "counted_in", "shown_part"]
 
 MOST_CLUSTERS = 1000
 MOST_CELLS, CELLS_PER_CLUSTER = 20_000, 10
@@ -53,6 +53,11 @@ class Shown:
     def counted(self) -> str:
         """What sizes count: people or rows."""
         return self.tree.counted
+
+
+def counted_in(release: Release) -> str:
+    """Return what sizes count: people only if a column told whose row it is, else rows."""
+    return clean(release.tree.counted, 24) if release.parameters.get("person_id") is not None else "rows"
 
 
 def shown_part(release: Release) -> Shown:
@@ -100,4 +105,4 @@ def _short_tree(release: Release) -> Tree:
         for j, column in enumerate(release.schema.centre_columns)
     )
     directions = tuple(clean(name) for name in tree.names[len(centre_names) :])
-    return replace(tree, names=centre_names + directions, categories=categories, counted=clean(tree.counted, 24))
+    return replace(tree, names=centre_names + directions, categories=categories, counted=counted_in(release))

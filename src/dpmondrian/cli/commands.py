@@ -1,0 +1,58 @@
+"""The subcommands of ``dpm``, put together."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from dpmondrian._version import __version__
+from dpmondrian.cli.audit import audit
+from dpmondrian.cli.budget import app as budget_app
+from dpmondrian.cli.cluster import cluster
+from dpmondrian.cli.compare import compare
+from dpmondrian.cli.demo import demo
+from dpmondrian.cli.explain import explain
+from dpmondrian.cli.fetch import fetch
+from dpmondrian.cli.plan import plan
+from dpmondrian.cli.predict import predict
+from dpmondrian.cli.report import report
+from dpmondrian.cli.reproduce import reproduce
+from dpmondrian.cli.schema import schema
+from dpmondrian.cli.stopping import stoppable
+
+__all__ = ["app"]
+
+# Pretty tracebacks would show local variables, and so rows.
+app = typer.Typer(
+    name="dpm", no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
+)
+
+for _command in (cluster, schema, plan, predict, report, explain, compare, demo, audit):
+    app.command()(stoppable(_command))
+for _long_command in (reproduce, fetch):
+    app.command()(stoppable(_long_command, "Stopped. What is finished is kept; the same command goes on from here."))
+app.add_typer(budget_app, name="budget")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"dpm {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def dpm(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Show the version and leave.")
+    ] = False,
+) -> None:
+    """Clusters of sensitive data that may be published.
+
+    \b
+    Examples:
+      dpm demo
+      dpm schema patients.csv --out schema.toml
+      dpm plan --rows 20000 --schema schema.toml
+      dpm cluster patients.csv --schema schema.toml --epsilon 1 --out published
+    """  # noqa: D301

@@ -1,0 +1,28 @@
+"""``dpm explain``: what epsilon and delta of a release mean for one person."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from dpmondrian.cli.predict import ReleaseArgument
+
+__all__ = ["explain"]
+
+
+def explain(
+    release: ReleaseArgument,
+    as_json: Annotated[bool, typer.Option("--json", help="Print it for machines.")] = False,
+) -> None:
+    """Say what the best attacker can find out about one person. No rows are needed, and nothing is spent.
+
+    \b
+    Examples:
+      dpm explain published/release.json
+      dpm explain published/release.json --json
+    """  # noqa: D301
+    from dpmondrian.artifact import Release
+
+    explanation = Release.load(release).privacy.explain()
+    typer.echo(explanation.to_json() if as_json else str(explanation))

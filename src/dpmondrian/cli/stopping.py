@@ -1,0 +1,126 @@
+"""How a command ends before its time: interrupts, signals, and output that nobody takes."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dpmondrian.files.budget import Budget
+
+__all__ = ["charges_told", "prepare_streams", "printed", "signals_stop", "stop", "stoppable"]
+
+NOTHING_WRITTEN = "Stopped. Nothing was written."
+
+
+class _SignalledError(KeyboardInterrupt):
+    """A signal that asks to end; cleaned up after like an interrupt by the keyboard."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+
+def stoppable(command: Callable[..., None], sentence: str = NOTHING_WRITTEN) -> Callable[..., None]:
+    """Return the command, which an interrupt ends with a sentence and exit code 130."""
+
+    @wraps(command)
+    def run(*arguments: Any, **options: Any) -> None:
+        try:
+            command(*arguments, **options)
+        except KeyboardInterrupt as interrupt:
+            stop(interrupt, sentence)
+
+    return run
+
+
+def stop(interrupt: KeyboardInterrupt, sentence: str = NOTHING_WRITTEN) -> None:
+    """Leave with a sentence, the interrupt's own if it has one, and 128 plus the number of the signal."""
+    with suppress(OSError):  # the terminal may be gone
+        print(interrupt.args[0] if interrupt.args else sentence, file=sys.stderr)
+    raise SystemExit(128 + getattr(interrupt, "number", signal.SIGINT)) from None
+
+
+@contextmanager
+def signals_stop() -> Iterator[None]:
+    """Let signals that ask to end, or that the terminal is gone, clean up like an interrupt; ignored ones stay ignored."""
+
+    def raise_it(number: int, _: object) -> None:
+        raise _SignalledError(number)
+
+    with ExitStack() as stack:
+        if threading.current_thread() is threading.main_thread():
+            for name in ("SIGTERM", "SIGHUP"):
+                number = getattr(signal, name, None)  # Windows has no SIGHUP
+                if number is not None and signal.getsignal(number) == signal.SIG_DFL:
+                    stack.callback(signal.signal, number, signal.signal(number, raise_it))
+        yield
+
+
+@contextmanager
+def charges_told(ledger: Budget | None) -> Iterator[None]:
+    """Say that the budget was charged if the block ends before its time and its charge stays."""
+    from dpmondrian.exceptions import BudgetError
+
+    before = set() if ledger is None else _charges(ledger)
+    try:
+        yield
+    except BaseException:
+        try:
+            charged = ledger is not None and not _charges(ledger) <= before
+        except BudgetError:
+            charged = True  # not to be known, so rather told
+        if charged and ledger is not None:
+            print(
+                f"Note: the budget {str(ledger.path)!r} was charged for this run, and stays charged.", file=sys.stderr
+            )
+        raise
+
+
+def _charges(ledger: Budget) -> set[str]:
+    return {entry.id for entry in ledger.read().entries}
+
+
+def prepare_streams() -> None:
+    """Let standard output take every character, also where its encoding lacks it, and be there even if it was closed."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - for as long as the process lasts
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    if getattr(sys.stdout, "errors", None) == "strict" and hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")
+
+
+@contextmanager
+def printed(written: str = "") -> Iterator[None]:
+    """Print to the end; if standard output takes no more, say on standard error what is done all the same, and leave.
+
+    A reader that went away, such as ``head``, is no failure.
+    """
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except OSError as error:
+        gone = error.errno == errno.EPIPE
+        _silence_stdout()
+        if written or not gone:
+            name = errno.errorcode.get(error.errno or 0, "unknown error")
+            print(f"Printing failed ({name}). {written}".rstrip(), file=sys.stderr)
+        raise SystemExit(0 if gone else 1) from None
+
+
+def _silence_stdout() -> None:
+    """Throw away what is still to be printed, so that the end of the process does not fail on it again."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):  # not a file of the system
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115

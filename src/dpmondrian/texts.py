@@ -1,0 +1,124 @@
+"""Values as texts, one by one: for categories and for the names of persons.
+
+The text of a value depends on that value alone. A library that finds one type for a whole column would make it depend
+on the other rows: beside 1.55 the decimal number 1.5 may become "1.50", and then one row changes the category of all others.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from datetime import date, datetime, time
+from decimal import Decimal
+from numbers import Integral, Real
+from typing import Any
+
+__all__ = ["NoTextError", "canonical", "canonical_text", "text_of", "texts_of_arrow", "texts_of_values"]
+
+_LARGEST_EXACT_FLOAT = 2.0**53
+
+
+class NoTextError(ValueError):
+    """A value that has no text: a list, an object, bytes that are not UTF-8."""
+
+
+def text_of(value: Any) -> str | None:
+    """Return the text that a person would write for a value, None for a missing one.
+
+    1, 1.0 and Decimal("1.00") are "1"; truth values are "true" and "false"; dates are as in ISO 8601.
+
+    Raises
+    ------
+    NoTextError
+        If there is none.
+    """
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
+        return "true" if value else "false"
+    if isinstance(value, Integral):
+        return str(int(value))
+    if isinstance(value, Decimal):
+        return _decimal_text(value)
+    if isinstance(value, Real):
+        return _float_text(float(value))
+    if type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    if isinstance(value, date | datetime | time):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        try:
+            return value.decode("utf-8")
+        except UnicodeDecodeError:
+            pass
+    raise NoTextError
+
+
+_CANONICAL = (
+    (r"^\s+|\s+$", ""),
+    (r"^(-?[0-9]+)\.0+$", r"\1"),
+    (r"^-0$", "0"),
+    (r"^[Tt]rue$|^TRUE$", "true"),
+    (r"^[Ff]alse$|^FALSE$", "false"),
+)
+"""Files write one value in several ways: " 1", "1.0" and "1", "True" and "true"."""
+
+
+def canonical_text(text: str) -> str:
+    """Return the one way to write a text, by which texts are compared."""
+    for pattern, replacement in _CANONICAL:
+        text = re.sub(pattern, replacement, text)
+    return text
+
+
+def canonical(texts: Any) -> Any:
+    """Return an Arrow array of texts, each written in its one way: `canonical_text`."""
+    import pyarrow.compute as pc
+
+    for pattern, replacement in _CANONICAL:
+        texts = pc.replace_substring_regex(texts, pattern, replacement)
+    return texts
+
+
+def _float_text(value: float) -> str | None:
+    if math.isnan(value):
+        return None
+    return str(int(value)) if value.is_integer() and abs(value) < _LARGEST_EXACT_FLOAT else repr(value)
+
+
+def _decimal_text(value: Decimal) -> str | None:
+    if value.is_nan():
+        return None
+    text = format(value, "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def texts_of_values(values: Iterable[Any]) -> Any:
+    """Return Python values as an Arrow array of texts."""
+    import pyarrow as pa
+
+    return pa.array([text_of(value) for value in values], pa.large_string())
+
+
+def texts_of_arrow(array: Any) -> Any:
+    """Return an Arrow array as texts; each different value is turned into a text once."""
+    import pyarrow as pa
+
+    if isinstance(array, pa.ChunkedArray):
+        pieces = [texts_of_arrow(chunk) for chunk in array.chunks]
+        return (
+            pa.chunked_array(pieces, pa.large_string()).combine_chunks() if pieces else pa.array([], pa.large_string())
+        )
+    if isinstance(array, pa.ExtensionArray):
+        array = array.storage
+    if pa.types.is_dictionary(array.type):
+        return texts_of_arrow(array.dictionary).take(array.indices)
+    if pa.types.is_string(array.type) or pa.types.is_large_string(array.type) or pa.types.is_string_view(array.type):
+        return array.cast(pa.large_string())
+    if pa.types.is_nested(array.type):
+        raise NoTextError
+    if pa.types.is_timestamp(array.type) and array.type.unit == "ns":  # Python's dates have no nanoseconds
+        return array.cast(pa.string()).cast(pa.large_string())
+    encoded = array.dictionary_encode()
+    return texts_of_values(encoded.dictionary.to_pylist()).take(encoded.indices)

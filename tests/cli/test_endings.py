@@ -1,0 +1,156 @@
+"""How a run ends before its time: interrupts, signals, output that nobody takes, and what is said about it."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from dpmondrian.cli import cluster as command
+from dpmondrian.cli.main import main
+from dpmondrian.files.budget import Budget
+
+from .conftest import BOUNDS
+
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+
+def hidden(folder):
+    return sorted(path.name for path in folder.iterdir() if path.name.endswith(".part"))
+
+
+def test_an_interrupt_before_the_charge(dpm, people, tmp_path, monkeypatch):
+    budget = Budget.create(tmp_path / "budget.json", 3.0, 1e-6)
+    monkeypatch.setattr(command, "read_rows", interrupt)
+    done = dpm("cluster", people, *BOUNDS, "--out", tmp_path / "out", "--budget", budget.path)
+    assert (done.code, done.err) == (130, "Stopped. Nothing was written.\n")
+    assert hidden(tmp_path) == []
+
+
+def test_an_interrupt_after_the_charge_says_so(dpm, people, tmp_path, monkeypatch):
+    budget = Budget.create(tmp_path / "budget.json", 3.0, 1e-6)
+    monkeypatch.setattr(command, "write_release", interrupt)
+    done = dpm("cluster", people, *BOUNDS, "--out", tmp_path / "out", "--budget", budget.path)
+    assert done.code == 130
+    assert "was charged for this run, and stays charged" in done.err
+    assert done.err.endswith("Stopped. Nothing was written.\n")
+    assert budget.read().spent_epsilon == 1.0
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_finished_folder_that_cannot_get_its_name_is_kept(dpm, people, tmp_path, monkeypatch):
+    def occupy(release, folder):
+        written(release, folder)
+        (tmp_path / "out").mkdir()
+        (tmp_path / "out" / "theirs").write_text("x")
+
+    written = command.write_release
+    monkeypatch.setattr(command, "write_release", occupy)
+    done = dpm("cluster", people, *BOUNDS, "--out", tmp_path / "out")
+    assert done.code == 1
+    [kept] = hidden(tmp_path)
+    assert kept in done.err
+    assert sorted(os.listdir(tmp_path / kept)) == ["centres.csv", "release.json", "report.html"]
+
+
+def test_an_interrupt_while_commands_are_loaded(monkeypatch, capsys):
+    class Finder:
+        def find_spec(self, name, *_):
+            if name == "dpmondrian.cli.commands":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "dpmondrian.cli.commands", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Finder(), *sys.meta_path])
+    with pytest.raises(SystemExit) as leaving:
+        main()
+    assert leaving.value.code == 130
+    assert capsys.readouterr().err == "Stopped. Nothing was written.\n"
+
+
+def test_the_way_in_loads_nothing_that_takes_time():
+    code = (
+        "import sys, dpmondrian.cli.main; print([name for name in ('typer', 'rich', 'numpy') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signals_clean_up(people, tmp_path, number):
+    """While rows are read, the hidden folder and its reserve are there; a moment later they are not."""
+    code = (
+        "import sys, time\nfrom dpmondrian.cli import cluster\nfrom dpmondrian.cli.main import main\n"
+        "def wait(*_):\n    print('reading', flush=True)\n    time.sleep(60)\n"
+        "cluster.read_rows = wait\nsys.argv[0] = 'dpm'\nmain()"
+    )
+    arguments = ["cluster", str(people), *BOUNDS, "--out", str(tmp_path / "out")]
+    running = subprocess.Popen(
+        [sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert running.stdout.readline() == "reading\n"
+    assert len(hidden(tmp_path)) == 1
+    time.sleep(0.05)
+    running.send_signal(number)
+    _, told = running.communicate(timeout=60)
+    assert running.returncode == 128 + number
+    assert told == "Stopped. Nothing was written.\n"
+    assert hidden(tmp_path) == []
+
+
+def run(arguments, encoding="utf-8", **options):
+    command = [sys.executable, "-m", "dpmondrian", *map(str, arguments)]
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    return subprocess.run(command, stderr=subprocess.PIPE, env=environment, check=False, timeout=120, **options)
+
+
+def test_characters_that_the_output_lacks(people, tmp_path):
+    people.write_text(people.read_text().replace("age", "höhe€", 1))
+    bounds = ["--bounds", "höhe€=0:120", "--bounds", "bmi=10:60"]
+    done = run(["cluster", people, *bounds, "--out", tmp_path / "out"], "ascii", stdout=subprocess.PIPE)
+    assert done.returncode == 0, done.stderr
+    assert b"h?he?" in done.stdout
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="The system has no /dev/full.")
+def test_results_are_told_when_they_cannot_be_printed(people, tmp_path):
+    arguments = ["cluster", people, *BOUNDS, "--person-id", "person", "--out", tmp_path / "out"]
+    with open("/dev/full", "wb") as full:
+        done = run(arguments, stdout=full)
+    assert done.returncode == 1
+    assert done.stderr.decode() == f"Printing failed (ENOSPC). The results are written to {tmp_path / 'out'}.\n"
+    assert (tmp_path / "out" / "release.json").exists()
+
+
+def test_a_reader_that_went_away_is_no_failure(people, tmp_path):
+    reading, writing = os.pipe()
+    os.close(reading)
+    arguments = ["cluster", people, *BOUNDS, "--person-id", "person", "--json", "--out", tmp_path / "out"]
+    done = run(arguments, stdout=writing)
+    os.close(writing)
+    assert done.returncode == 0
+    assert done.stderr.decode() == f"Printing failed (EPIPE). The results are written to {tmp_path / 'out'}.\n"
+
+
+def test_a_path_with_spaces_is_quoted(dpm, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "--budget 'b c.json'" in dpm("budget", "new", "b c.json", "--epsilon", "1").out
+    assert "dpm budget new 'c d.json'" in dpm("budget", "show", "c d.json").err
+
+
+def test_a_budget_that_cannot_be_noted_is_a_warning(dpm, people, tmp_path, monkeypatch):
+    from dpmondrian.exceptions import BudgetError
+
+    def fail(*_):
+        raise BudgetError("The disk is gone.")
+
+    budget = Budget.create(tmp_path / "budget.json", 3.0, 1e-6)
+    monkeypatch.setattr(Budget, "finish", fail)
+    done = dpm("cluster", people, *BOUNDS, "--out", tmp_path / "out", "--budget", budget.path)
+    assert done.code == 0
+    assert "Warning: " in done.err
+    assert "The disk is gone." in done.err
+    assert (tmp_path / "out" / "release.json").exists()

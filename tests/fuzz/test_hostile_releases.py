@@ -1,0 +1,29 @@
+"""A release from a stranger cannot fill the memory, keep the machine busy, or run anything."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+LITTLE_MEMORY = 200
+"""Megabytes beyond what the process has after its imports and a first release."""
+SOUND = {"nothing wrong", "a tree of 12 levels", "1,000 clusters"}
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of memory are set as on Linux")
+def test_hostile_releases_are_refused_with_little_memory_in_little_time(releases, tmp_path):
+    (tmp_path / "valid.json").write_text(releases["numbers"])
+    script = Path(__file__).with_name("hostile_releases.py")
+    command = [sys.executable, str(script), str(tmp_path / "valid.json"), str(LITTLE_MEMORY)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    results = json.loads(done.stdout)
+    wrong = {
+        name: (found, seconds)
+        for name, (found, seconds) in results.items()
+        if found not in ("refused", "used" if name in SOUND else "refused") or seconds > 5
+    }
+    assert wrong == {}
+    assert results["nothing wrong"][0] == results["a tree of 12 levels"][0] == "used"
+    assert len(results) > 20
