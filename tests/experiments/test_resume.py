@@ -81,7 +81,7 @@ def test_an_interruption_leaves_nothing_behind_and_after_it_the_bytes_are_the_sa
     wait_for_lines(store.lines_path("kopt"), process, 3)
     workers = children(process)
     os.kill(process.pid, ending)
-    assert process.wait(60) == (-signal.SIGKILL if ending == signal.SIGKILL else 1)
+    assert process.wait(60) == (-signal.SIGKILL if ending == signal.SIGKILL else 130)
     for _ in range(500):
         if not any(is_running(pid) for pid in workers):
             break
