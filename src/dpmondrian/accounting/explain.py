@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpmondrian.accounting.joint import GAUSSIAN_SLACK
 from dpmondrian.accounting.pld import PLD_SLACK, Composition
-from dpmondrian.accounting.zcdp import bounded_range_rho
+from dpmondrian.accounting.zcdp import bounded_range_rho, smallest_met
 from dpmondrian.exceptions import BudgetError
 
 if TYPE_CHECKING:
@@ -184,22 +184,10 @@ def _rate(profile: Callable[[float], float], epsilon: float, delta: float, alpha
 
 
 def _least(function: Callable[[float], float], low: float, high: float) -> float:
-    """Return the least value that a golden-section search meets on an interval, its ends and its middle included."""
-    ratio = (math.sqrt(5.0) - 1.0) / 2.0
-    found = min(function(low), function(high), function(0.5 * (low + high)))
-    left, right = high - ratio * (high - low), low + ratio * (high - low)
-    at_left, at_right = function(left), function(right)
-    for _ in range(_SEARCH_STEPS):
-        found = min(found, at_left, at_right)
-        if at_left < at_right:
-            high, right, at_right = right, left, at_left
-            left = high - ratio * (high - low)
-            at_left = function(left)
-        else:
-            low, left, at_left = left, right, at_right
-            right = low + ratio * (high - low)
-            at_right = function(right)
-    return found
+    """Return the least value that a search meets on an interval, its ends and its middle included."""
+    return min(
+        function(low), function(high), function(0.5 * (low + high)), smallest_met(function, low, high, _SEARCH_STEPS)
+    )
 
 
 def _power_of_promise(epsilon: float, delta: float, alpha: float) -> float:

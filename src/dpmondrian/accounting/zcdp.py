@@ -16,6 +16,7 @@ __all__ = [
     "gaussian_multiplier",
     "gaussian_rho",
     "rho_from_epsilon",
+    "smallest_met",
 ]
 
 
@@ -49,7 +50,7 @@ def epsilon_from_rho(rho: float, delta: float) -> float:
 
     # The minimum lies near a - 1 = sqrt(ln(1/delta) / rho); the bound is unimodal in log(a - 1).
     centre = 0.5 * math.log(-math.log(delta) / rho)
-    return max(0.0, _minimum(bound, centre - 4.0, centre + 4.0))
+    return max(0.0, smallest_met(bound, centre - 4.0, centre + 4.0))
 
 
 @lru_cache(maxsize=256)
@@ -72,12 +73,13 @@ def rho_from_epsilon(epsilon: float, delta: float) -> float:
     return low
 
 
-def _minimum(function: Callable[[float], float], low: float, high: float) -> float:
-    """Return the smallest value that a golden-section search finds on an interval."""
+def smallest_met(function: Callable[[float], float], low: float, high: float, n_steps: int = 40) -> float:
+    """Return the smallest value that a golden-section search meets on an interval."""
     ratio = (math.sqrt(5.0) - 1.0) / 2.0
     left, right = high - ratio * (high - low), low + ratio * (high - low)
     at_left, at_right = function(left), function(right)
-    for _ in range(40):
+    found = min(at_left, at_right)
+    for _ in range(n_steps):
         if at_left < at_right:
             high, right, at_right = right, left, at_left
             left = high - ratio * (high - low)
@@ -86,4 +88,5 @@ def _minimum(function: Callable[[float], float], low: float, high: float) -> flo
             low, left, at_left = left, right, at_right
             right = low + ratio * (high - low)
             at_right = function(right)
-    return min(at_left, at_right)
+        found = min(found, at_left, at_right)
+    return found
