@@ -99,6 +99,7 @@ class Settings:
     min_cluster_size: int | None
     n_clusters: int | None
     rows_per_person: int
+    person_id: str | None = None
     directions: int = 0
     categories: str = "none"
     accountant: str = "zcdp"
@@ -321,7 +322,7 @@ def _clustering(
     measured = grid.measured
     order = np.argsort(-cells.sizes, kind="stable")
     rank = np.argsort(order)
-    counted = "people" if settings.rows_per_person == 1 else "rows"
+    counted = "people" if settings.person_id is not None and settings.rows_per_person == 1 else "rows"
     tree = release_tree(grown, grid, sizes, size_errors, rank[found.cluster_of_leaf], counted)
     if found.leaf_means is not None:
         tree = with_hierarchy(tree, measured.values(found.leaf_means.places), found.bridges, found.joins)

@@ -225,7 +225,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
                     size_errors=clusters.size_errors,
                     tree=clusters.tree,
                     privacy=statement,
-                    parameters={"on_missing": self.on_missing, "person_id": self.person_id} | settings.beyond_privacy(),
+                    parameters={"on_missing": self.on_missing} | settings.beyond_privacy(),
                 )
             )
             spending.finish(self.release_)
@@ -368,6 +368,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             rows_per_person=check.check_integer(
                 "rows_per_person", self.rows_per_person, 1, 10**6, "Give the most rows that one person can have."
             ),
+            person_id=self.person_id,
             directions=check.check_directions(self.directions, variant),
             categories=category_use(self.bounds),
             accountant=check.check_accountant(self.accountant, delta, variant),

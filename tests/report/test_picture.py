@@ -72,8 +72,7 @@ def test_shares_are_in_per_cent(mixed):
 
 
 def test_sizes_are_of_rows_if_nothing_was_said_about_people(hand_made):
-    release = hand_made([Column("age", 0, 120)], 3)
-    release.parameters["person_id"] = None
+    release = hand_made([Column("age", 0, 120)], 3, counted="rows")
     assert plot_clusters(release).get_ylabel() == "number of rows"
 
 

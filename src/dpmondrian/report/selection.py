@@ -57,7 +57,7 @@ class Shown:
 
 def counted_in(release: Release) -> str:
     """Return what sizes count: people only if a column told whose row it is, else rows."""
-    return clean(release.tree.counted, 24) if release.parameters.get("person_id") is not None else "rows"
+    return clean(release.tree.counted, 24)
 
 
 def shown_part(release: Release) -> Shown:
