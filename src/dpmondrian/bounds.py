@@ -175,7 +175,7 @@ def suggest_bounds(
     charge = _Charge(budget, epsilon, len(wanted.drawn), unit_words(rows_per_person, person_id))
     door = Door(bounds_plan(epsilon, len(wanted.drawn)), rows_per_person, seed, charge.before_draw)
     door.check_noise_fits(1.0)
-    if seed is not None:
+    if not door.secure:
         warnings.warn(
             "random_state is set: the noise of this run can be reproduced, so its result protects nobody and must not be "
             "released. Leave random_state=None for results to use.",

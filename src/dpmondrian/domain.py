@@ -277,6 +277,15 @@ class Estimate:
                 f"What was spent on bounds, 'bounds_epsilon', must be a number >= 0. Got {self.epsilon!r}."
             )
         object.__setattr__(self, "epsilon", float(self.epsilon))
+        rows, texts = self.rows_per_person, (self.person_id, self.entry)
+        if not isinstance(rows, int) or isinstance(rows, bool) or rows < 1 or not isinstance(self.releasable, bool):
+            raise BoundsError(
+                f"An estimate of bounds needs 'rows_per_person' >= 1 and a truth value 'releasable'. Got {self!r}."
+            )
+        if not all(text is None or isinstance(text, str) for text in texts):
+            raise BoundsError(
+                f"The 'person_id' and 'entry' of an estimate of bounds must be texts or None. Got {self!r}."
+            )
 
     def cost(self, rows_per_person: int, person_id: str | None) -> float:
         """Return the epsilon of the estimate for another unit of privacy; raise `BoundsError` if it has none.

@@ -196,11 +196,11 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         seed = check.seed_of(self.random_state)
         table = read_table(X, categories_in(self.bounds), self.person_id)
         schema = Schema.from_bounds(self.bounds, table.names, table.whole)
-        self._check_categories(schema, settings)
+        self._check_categories(schema, settings, table)
         coordinates = Coordinates(schema, settings.directions)
         spending = _Spending(budget, settings, schema, self.person_id, progress)
         door = Door(make_plan(settings), settings.rows_per_person, seed, spending.before_draw)
-        if seed is not None:
+        if not door.secure:
             warnings.warn(
                 "random_state is set: the noise of this run can be reproduced, so its result protects nobody and must not "
                 "be released. Leave random_state=None for results to publish.",
@@ -376,8 +376,13 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         )
 
     @staticmethod
-    def _check_categories(schema: Schema, settings: Settings) -> None:
+    def _check_categories(schema: Schema, settings: Settings, table: Table) -> None:
         """Refuse categories where they cannot be used."""
+        if schema.categories.keys() != table.categories.keys():
+            raise ParameterError(
+                "The 'bounds' parameter must be a mapping by column name, or a Schema, where it declares categories. Got a list. "
+                "For instance bounds={'age': (0, 120), 'plan': ['basic', 'premium']}."
+            )
         if schema.categories and settings.paper:
             raise ParameterError(
                 f"The 'variant' parameter must be 'default' with categories. Got 'paper', and categories in columns "
@@ -504,9 +509,10 @@ class _Spending:
     def before_draw(self, name: str, n_done: int, n_planned: int) -> None:
         if n_done == 0 and self._budget is not None:
             epsilon, purpose = self._settings.epsilon, "clustering"
-            charged = {entry.id for entry in self._budget.read().entries}
-            if self._estimate is not None and self._estimate.entry not in charged:
-                epsilon, purpose = epsilon + self._bounds_epsilon, "clustering, and the estimate of its bounds"
+            paid = [e.epsilon for e in self._budget.read().entries if self._estimate and e.id == self._estimate.entry]
+            unpaid = max(0.0, self._bounds_epsilon - sum(paid))
+            if unpaid > 0.0:
+                epsilon, purpose = epsilon + unpaid, "clustering, and the estimate of its bounds"
             self._entry = self._budget.charge(epsilon, self._settings.delta, purpose, self._unit)
         if self._progress is not None:
             self._progress(name, n_done, n_planned)

@@ -24,7 +24,8 @@ __all__ = ["BLOCK_ROWS", "Table", "read_table"]
 BLOCK_ROWS = 16_384
 MOST_COLUMNS = 2**20
 """With more, squared distances would no longer be exact (``docs/privacy/representation.md``)."""
-_LARGEST_EXACT_FLOAT = 2.0**53
+_LARGEST_EXACT = {"Float64": 2.0**53, "Float32": 2.0**24, "Float16": 2.0**11}
+"""Up to here floats tell whole numbers apart, by type."""
 _NOBODY = ("", "NA", "N/A", "nan", "NaN", "null", "NULL", "None")
 """Texts by which files say that they do not know whose row it is."""
 
@@ -278,7 +279,8 @@ def _numbered(column: nw.Series[Any]) -> NDArray[np.int64]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if column.dtype.is_float() and np.any(np.abs(column.to_numpy()) >= _LARGEST_EXACT_FLOAT):
+    largest = _LARGEST_EXACT.get(type(column.dtype).__name__, _LARGEST_EXACT["Float64"])
+    if column.dtype.is_float() and np.any(np.abs(column.cast(nw.Float64).to_numpy()) >= largest):
         raise DataError(
             f"Column {column.name!r} of 'person_id' holds numbers that a float cannot tell apart, so rows of different people would "
             "count as one person's. Read it as whole numbers or texts."
@@ -314,7 +316,14 @@ def _arrow_codes(codes: NDArray[Any]) -> Any:
 
 
 def _column_as_floats(column: nw.Series[Any]) -> NDArray[np.float64]:
-    try:
-        return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
-    except Exception:  # Arrow refuses integers that a float must round, and its error quotes them
-        return np.array(column.to_list(), dtype=np.float64)
+    if not column.dtype.is_decimal():  # whose conversion may round by the scale of the column, so by its other rows
+        with suppress(Exception):  # Arrow refuses integers that a float must round, and its error quotes them
+            return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
+    return np.array([_as_float(value) for value in column.to_list()], dtype=np.float64)
+
+
+def _as_float(value: Any) -> float:
+    """Return a number as the nearest float; NaN for a missing one."""
+    with suppress(TypeError, ValueError):
+        return float(value)
+    return np.nan

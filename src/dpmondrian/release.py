@@ -21,6 +21,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +34,25 @@ from dpmondrian.mechanisms.bits import SecureBits, SeededBits
 from dpmondrian.mechanisms.max_cover import LARGEST_LOGARITHM, CoverScale
 from dpmondrian.mechanisms.sampler import Sampler
 
-__all__ = ["Door"]
+__all__ = ["OBSERVER", "Door", "Observer"]
+
+
+class Observer(Protocol):
+    """Somebody who stands at the doors that are made in a context: an audit, whose runs are seeded and not for release."""
+
+    seed: int
+
+    def noting(self, sampler: Any) -> Any:
+        """Return a sampler that draws like this one and notes what it is asked for."""
+        ...
+
+    def stand_at(self, door: Door) -> None:
+        """Take note of a door that was made."""
+        ...
+
+
+OBSERVER: ContextVar[Observer | None] = ContextVar("observer of doors", default=None)
+"""Set within an audit's own context only, so it is gone with that context, however a run ends, and other threads never see it."""
 
 _DEVIATION = {"discrete Gaussian": 1.0, "discrete Laplace": math.sqrt(2.0)}
 """Standard deviation of noise per unit of its scale."""
@@ -67,12 +87,17 @@ class Door:
         before_draw: Callable[[str, int, int], None] | None = None,
     ) -> None:
         plan.verify()
+        observer = OBSERVER.get()
+        seed = seed if observer is None else observer.seed
         self.plan = plan
         self.rows_per_person = rows_per_person
         self.secure = seed is None
-        self._sampler = Sampler(SecureBits() if seed is None else SeededBits(seed))
+        sampler = Sampler(SecureBits() if seed is None else SeededBits(seed))
+        self._sampler = sampler if observer is None else observer.noting(sampler)
         self._ledger = Ledger(plan, rows_per_person)
         self._before_draw = before_draw
+        if observer is not None:
+            observer.stand_at(self)
 
     def public_randomness(self, *purpose: str | int) -> np.random.Generator:
         """Return a generator for choices that do not depend on the data and protect nothing, such as a start."""

@@ -2,6 +2,9 @@
 
 import inspect
 import json
+import threading
+import warnings
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -10,13 +13,12 @@ import pytest
 from dpmondrian import DPM, Category, Column, Schema
 from dpmondrian.accounting.plan import Plan, PlannedDraw
 from dpmondrian.audit import Finding, Findings, adversarial_pairs, audit_pairs, audit_replay, exact_law
-from dpmondrian.audit import recording as recordings
 from dpmondrian.audit.recording import fingerprint, record
 from dpmondrian.audit.replay import rows_in_both
 from dpmondrian.baselines import EMMC, DPLloyd, FastLloyd, LSHSplits, PEMeans
 from dpmondrian.baselines.base import Peer
 from dpmondrian.exceptions import ParameterError
-from dpmondrian.release import Door
+from dpmondrian.release import OBSERVER, Door
 
 NUMBERS = Schema((Column("x", 0.0, 100.0), Column("y", -1.0, 1.0), Column("z", 0, 10, whole=True)))
 LOGS = Schema((Column("income", 1.0, 1e6, log=True), Column("y", -1.0, 1.0)))
@@ -240,8 +242,6 @@ def test_the_recorder_stands_at_every_passage():
 
 
 def test_the_door_is_left_as_it_was():
-    before = (Door.__init__, recordings.release.Sampler)
-
     def fails():
         Door(Plan(1.0, 0.0, "epsilon", ()))
         raise KeyboardInterrupt
@@ -249,7 +249,7 @@ def test_the_door_is_left_as_it_was():
     with pytest.raises(KeyboardInterrupt):
         record(fails)
     assert record(lambda: type(Door(Plan(1.0, 0.0, "epsilon", ()))).__name__).result == fingerprint("RecordedDoor")
-    assert (Door.__init__, recordings.release.Sampler) == before
+    assert OBSERVER.get() is None
     assert type(Door(Plan(1.0, 0.0, "epsilon", ()))) is Door
 
 
@@ -322,3 +322,67 @@ def test_exact_laws_of_real_runs_are_within_the_promise():
             assert findings.ok, str(findings)
             assert findings.n_queries > 1
             assert findings.used["split"] > 0.3
+
+
+def secure_centres():
+    """Return the centres of a fit with secure noise, and what it warned of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = DPM(epsilon=1.0, bounds=(0, 100)).fit(np.full((500, 1), 20.0))
+    assert model.privacy_.releasable
+    assert not caught
+    return model.cluster_centers_.tobytes()
+
+
+@pytest.mark.parametrize("ending", [KeyboardInterrupt, SystemExit])
+def test_an_audit_that_is_interrupted_leaves_later_fits_alone(ending):
+    def interrupted():
+        DPM(bounds=(0, 100)).fit(np.full((100, 1), 20.0))
+        raise ending
+
+    with pytest.raises(ending):
+        record(interrupted)
+    assert secure_centres() != secure_centres()
+
+
+def test_fits_of_other_threads_are_not_observed_and_keep_their_secure_noise():
+    inside, outside = threading.Event(), []
+
+    def run():
+        worker = threading.Thread(target=lambda: outside.extend([secure_fit(), secure_fit()]))
+        worker.start()
+        worker.join()
+        inside.set()
+        return DPM(bounds=(0, 100)).fit(np.full((100, 1), 20.0)).cluster_centers_
+
+    recorded = record(run)
+    assert inside.is_set()
+    assert len(recorded.doors) == 1
+    assert outside[0] != outside[1]
+
+
+def secure_fit():
+    model = DPM(epsilon=1.0, bounds=(0, 100)).fit(np.full((500, 1), 20.0))
+    assert model.privacy_.releasable
+    return model.cluster_centers_.tobytes()
+
+
+def test_audits_in_two_threads_leave_nothing_behind():
+    def audit():
+        record(lambda: DPM(bounds=(0, 100)).fit(np.full((100, 1), 20.0)).cluster_centers_)
+
+    threads = [threading.Thread(target=audit) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert secure_centres() != secure_centres()
+
+
+def test_decimal_numbers_are_rounded_each_by_itself():
+    """Arrow rounds a decimal number by the scale of its column, which one row with more digits changes."""
+    base = [Decimal("6.4")] * 100 + [Decimal("1.6")] * 50 + [Decimal("11.2")] * 50
+    tables = [pa.table({"x": pa.array(rows)}) for rows in (base, [*base, Decimal("0.00000000000000000001")])]
+    assert tables[0].schema != tables[1].schema
+    findings = audit_replay(lambda: DPM(20.0, 1e-3, {"x": (0, 12.8)}, max_depth=3, min_cluster_size=5), *tables, seed=1)
+    assert findings.ok, str(findings)

@@ -7,7 +7,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpmondrian import DPM, BoundsError, Budget, BudgetError, Category, Column, DataError, Schema, suggest_bounds
+from dpmondrian import (
+    DPM,
+    BoundsError,
+    Budget,
+    BudgetError,
+    Category,
+    Column,
+    DataError,
+    ParameterError,
+    Schema,
+    suggest_bounds,
+)
 from dpmondrian.domain import Estimate
 from dpmondrian.mechanisms.sampler import Sampler
 
@@ -155,3 +166,20 @@ def test_numbers_of_numpy_in_a_schema_do_not_break_a_release_that_is_paid_for(bu
     frame = pd.DataFrame({"x": ROWS[:, 0], "c": "a"})
     bounds = {"x": (0, 100), "c": Category("c", ("a",), weight=np.float32(0.5))}
     assert json.loads(DPM(bounds=bounds).fit(frame).release_.to_json())
+
+
+def test_an_entry_pays_for_an_estimate_only_as_far_as_it_goes(budget):
+    entry = budget.charge(0.01, 0.0, "something else")
+    columns = (Column("x0", 0, 100), Column("x1", 0, 100))
+    DPM(epsilon=1.0, bounds=Schema(columns, Estimate(0.5, entry=entry))).fit(ROWS, budget=budget)
+    assert budget.read().spent_epsilon == pytest.approx(0.01 + 1.0 + 0.49)
+    for wrong in ({"rows_per_person": -1}, {"rows_per_person": 0.5}, {"person_id": 3}, {"releasable": 1}, {"entry": 1}):
+        with pytest.raises(BoundsError):
+            Estimate(0.5, **wrong)
+
+
+def test_categories_in_a_list_are_refused_before_anything_is_spent(budget):
+    frame = pd.DataFrame({"x": ROWS[:, 0], "c": 1})
+    with pytest.raises(ParameterError, match="mapping by column name"):
+        DPM(bounds=[(0, 100), Category("c", ("1", "2"))]).fit(frame, budget=budget)
+    assert budget.read().entries == ()

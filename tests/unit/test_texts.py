@@ -125,9 +125,10 @@ def test_persons_are_told_apart_by_value_not_by_code():
 
 
 def test_ids_that_floats_cannot_tell_apart_are_refused():
-    frame = pd.DataFrame({"who": [2.0**53, 1.0], "x": [1.0, 2.0]})
-    with pytest.raises(DataError, match="cannot tell apart"):
-        _numbered(read_table(frame, person_id="who")._person)
+    for kind, largest in ((np.float64, 2.0**53), (np.float32, 2.0**24)):
+        frame = pd.DataFrame({"who": np.array([largest, 1.0], dtype=kind), "x": [1.0, 2.0]})
+        with pytest.raises(DataError, match="cannot tell apart"):
+            _numbered(read_table(frame, person_id="who")._person)
 
 
 @settings(derandomize=True, deadline=None)

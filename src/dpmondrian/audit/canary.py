@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpmondrian._validation import check_integer
-from dpmondrian.audit.game import Run
+from dpmondrian.audit.game import Run, check_probabilities
 from dpmondrian.exceptions import ParameterError
 
 __all__ = [
@@ -194,6 +194,7 @@ def one_run_epsilon(
     >>> round(one_run_epsilon(1000, 100, 100), 2)
     3.49
     """
+    check_probabilities(delta, confidence)
     error = 1.0 - confidence
     if one_run_p_value(n_canaries, n_guesses, n_right, 0.0, delta) > error:
         return 0.0

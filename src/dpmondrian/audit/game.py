@@ -154,7 +154,7 @@ def membership_game(
     True
     """
     n_runs = check_integer("n_runs", n_runs, _LEAST_RUNS, 10**7, "A thousand give a useful bound.")
-    _check_probabilities(delta, confidence)
+    check_probabilities(delta, confidence)
     seeds = np.random.SeedSequence(seed).generate_state(2 * n_runs, np.uint64) >> np.uint64(1)
     seen = [
         _play(run, rows, own_seeds, features, progress)
@@ -169,7 +169,7 @@ def membership_game(
     return GameResult(epsilon, delta, confidence, event.name, n_true / n_tested, n_false / n_tested, n_runs, n_tested)
 
 
-def _check_probabilities(delta: float, confidence: float) -> None:
+def check_probabilities(delta: float, confidence: float) -> None:
     for name, value, low in (("delta", delta, "[0"), ("confidence", confidence, "(0")):
         if not (0.0 <= value < 1.0 and (value > 0.0 or low == "[0")):
             raise ParameterError(
@@ -307,6 +307,7 @@ def epsilon_lower_bound(
     >>> round(epsilon_lower_bound(100, 100, 0, 100), 2)
     3.28
     """
+    check_probabilities(delta, confidence)
     return max(0.0, float(_bounds(n_true, n_positive, n_false, n_negative, delta, confidence)))
 
 

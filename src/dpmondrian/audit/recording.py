@@ -7,24 +7,26 @@ exact rows alone. A recording holds exact values and must not leave.
 
 from __future__ import annotations
 
+import contextvars
 import copy
 import dataclasses
+import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian import release
 from dpmondrian.accounting.ledger import Entry
 from dpmondrian.accounting.plan import Plan, PlannedDraw
 from dpmondrian.exceptions import BudgetError
-from dpmondrian.release import Door
+from dpmondrian.release import OBSERVER, Door
 
 __all__ = ["Draw", "Passed", "Query", "Recording", "fingerprint", "record"]
+
+_ONE_AT_A_TIME = threading.RLock()
 
 SameRows: TypeAlias = Callable[[], tuple[NDArray[np.int64], NDArray[np.int64]]]
 """Gives the positions of the rows that two tables share, in the one recorded and in the other one."""
@@ -142,11 +144,19 @@ def record(
 
     Notes
     -----
-    While this runs, all doors of the process are recorded. Do not audit in several threads at once.
+    Doors that are made in other threads are not observed. Recordings of several threads wait for each other, because warnings are
+    collected for the whole process.
     """
     recorder = _Recorder(seed, script, same_rows)
+    with _ONE_AT_A_TIME:
+        # The observer lives in a context of its own: whatever ends the run, the next fit of this process is not observed.
+        return contextvars.copy_context().run(_recorded, run, recorder)
+
+
+def _recorded(run: Callable[[], Any], recorder: _Recorder) -> Recording:
+    OBSERVER.set(recorder)
     result, failure, diverged = None, None, False
-    with warnings.catch_warnings(record=True) as caught, _standing_at_doors(recorder):
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             result = fingerprint(run())
@@ -209,6 +219,15 @@ class _Recorder:
         self.purposes: list[tuple[str | int, ...]] = []
         self.generator_states: list[Any] = []
         self.row_keys: list[NDArray[np.uint64]] = []
+
+    def noting(self, sampler: Any) -> _NotingSampler:
+        """Return a sampler that draws like this one and notes what it is asked for."""
+        return _NotingSampler(sampler, self)
+
+    def stand_at(self, door: Door) -> None:
+        """Record every passage through a door."""
+        self.doors.append(door)
+        door.__class__ = type(f"Recorded{type(door).__name__}", (_AtTheDoor, type(door)), {"_recorder": self})
 
     def take_draws(self) -> tuple[Draw, ...]:
         """Return what was drawn since the last time."""
@@ -428,37 +447,3 @@ def _is_handed_over(
     expected = noisy / parts if method == "fine_counts" else (noisy + parts // 2) // parts
     handed = released[0] if method in ("box_sums", "ball_sums") else released
     return bool(np.array_equal(expected, np.ravel(handed)))
-
-
-@contextmanager
-def _standing_at_doors(recorder: _Recorder) -> Iterator[None]:
-    """Record every door that is made within, by whichever module, and draw its noise from the recorder's seed."""
-    make_door, make_sampler = Door.__init__, vars(release)["Sampler"]
-
-    def make_recorded(
-        self: Door,
-        plan: Plan,
-        rows_per_person: int = 1,
-        seed: int | None = None,
-        before_draw: Callable[[str, int, int], None] | None = None,
-    ) -> None:
-        make_door(self, plan, rows_per_person, recorder.seed, before_draw)
-        recorder.doors.append(self)
-        self.__class__ = type(f"Recorded{type(self).__name__}", (_AtTheDoor, type(self)), {"_recorder": recorder})
-
-    def make_noting(bits: Any) -> _NotingSampler:
-        return _NotingSampler(make_sampler(bits), recorder)
-
-    with _substituted(Door, "__init__", make_recorded), _substituted(release, "Sampler", make_noting):
-        yield
-
-
-@contextmanager
-def _substituted(owner: Any, name: str, substitute: Any) -> Iterator[None]:
-    """Put something else in the place of an attribute for a while."""
-    original = getattr(owner, name)
-    setattr(owner, name, substitute)
-    try:
-        yield
-    finally:
-        setattr(owner, name, original)

@@ -123,7 +123,7 @@ class Peer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 f"Got {self.bounds!r}. Give the logarithms of the values and of the bounds, or 0/1 columns for categories."
             )
         door = Door(self._plan(settings, table.n_columns), seed=seed)
-        if seed is not None or door.plan.defects:
+        if not door.secure or door.plan.defects:
             warnings.warn(
                 "This run has a seed or repeats mistakes of published code, so its result protects nobody and must not be "
                 "released.",

@@ -134,6 +134,8 @@ def _as_type(column: Any, type_: Any) -> Any:
         return column
     if type_ == pyarrow.string():
         return texts_of_arrow(column).cast(type_)
+    if pyarrow.types.is_decimal(column.type):  # Arrow rounds by the scale of the type; a number is rounded by itself
+        return pyarrow.array([None if value is None else float(value) for value in column.to_pylist()], type_)
     return column.cast(type_)
 
 
