@@ -13,6 +13,7 @@ import pytest
 from dpmondrian import DPM, Category, Column, Schema
 from dpmondrian.accounting.plan import Plan, PlannedDraw
 from dpmondrian.audit import Finding, Findings, adversarial_pairs, audit_pairs, audit_replay, exact_law
+from dpmondrian.audit import recording as recordings
 from dpmondrian.audit.recording import fingerprint, record
 from dpmondrian.audit.replay import rows_in_both
 from dpmondrian.baselines import EMMC, DPLloyd, FastLloyd, LSHSplits, PEMeans
