@@ -263,7 +263,7 @@ def test_a_schema_from_the_first_draft_to_the_release(dpm, people, tmp_path):
     assert release.schema.names == ("age", "plan")
     assert release.schema.categories["plan"].weight == 0.2
     assert release.parameters["person_id"] == "person"
-    assert release.sizes.sum() == pytest.approx(1500, abs=200)
+    assert release.sizes.sum() == pytest.approx(1500, abs=450)
 
 
 def test_bounds_from_the_data_are_paid_for(dpm, people, tmp_path):
@@ -318,7 +318,7 @@ def test_rows_are_limited_per_person(dpm, tmp_path):
     (tmp_path / "data.csv").write_text("\n".join(lines))
     dpm("cluster", tmp_path / "data.csv", *BOUNDS, "--person-id", "person", "--out", tmp_path / "out")
     release = Release.load(tmp_path / "out" / "release.json")
-    assert release.sizes.sum() == pytest.approx(1001, abs=200)
+    assert release.sizes.sum() == pytest.approx(1001, abs=450)
     assert not np.any(release.centres[:, 0] < 15)
 
 
