@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dpmondrian.artifact import Release
 from dpmondrian.coordinates import Coordinates
+from dpmondrian.engines.memory import MISSING_RULES, clipped_rows
 from dpmondrian.exceptions import DataError
 from dpmondrian.frames import Table, read_table
 from dpmondrian.metrics.evaluate import evaluate
@@ -65,11 +66,11 @@ def _scaled_rows(
     on_missing = str(release.parameters.get("on_missing"))
     view = coordinates.view(_columns_of(table, release), on_missing)
     schema = coordinates.schema
-    rows = np.concatenate([np.empty((0, len(schema.columns))), *view.blocks()])
-    if on_missing == "middle":
-        rows = np.where(np.isfinite(rows), rows, (schema.lower + schema.upper) / 2)
-    kept: NDArray[np.bool_] = np.isfinite(rows).all(axis=1)
-    return np.clip(rows[kept], schema.lower, schema.upper) * schema.weights, kept
+    rule = MISSING_RULES["middle" if on_missing == "middle" else "drop"]
+    blocks = [clipped_rows(block, schema, rule) for block in view.blocks()]
+    rows = np.concatenate([np.empty((0, len(schema.columns))), *blocks])
+    kept: NDArray[np.bool_] = ~np.isnan(rows).any(axis=1)
+    return rows[kept] * schema.weights, kept
 
 
 def _columns_of(table: Any, release: Release) -> Table:
