@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: demo test browser lint format types bench reproduce audit fuzz scan sbom lock clean
+.PHONY: demo test browser java lint format types bench scale reproduce audit fuzz scan sbom lock clean
 
 demo: $(STAMP)  ## cluster an example: centres, sizes, rules, privacy statement, and a report to open in a browser
 	rm -rf demo-output
@@ -19,6 +19,12 @@ browser:  ## Chromium for the tests of the report, from Debian's packages; witho
 	  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
 	  chromium chromium-driver >/dev/null; } || echo "No Chromium here: tests in a browser will be skipped."
 
+java:  ## Java for the tests on Spark, from Debian's packages; without it these tests are skipped
+	version=$$("$${JAVA_HOME:+$$JAVA_HOME/bin/}java" -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p'); \
+	  test "$${version:-0}" -ge 17 || \
+	  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+	  openjdk-17-jre-headless >/dev/null; } || echo "No Java 17 or newer here: tests on Spark will be skipped."
+
 lint: $(STAMP)  ## check style
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 
@@ -30,6 +36,9 @@ types: $(STAMP)  ## check types
 
 bench: $(STAMP)  ## quality, speed and memory against KMeans (needs the data sets, see benchmarks/README.md)
 	status=0; $(BIN)/python -m benchmarks.quality || status=1; $(BIN)/python -m benchmarks.speed && exit $$status
+
+scale: $(STAMP)  ## time and memory from 1e5 to 1e7 rows on every engine, beside KMeans and reading the file: an hour or more
+	$(BIN)/python -m benchmarks.scale
 
 reproduce: $(STAMP)  ## the paper's evaluation in small, into results-quick (see results/README.md)
 	$(BIN)/dpm reproduce all --quick

@@ -1,8 +1,25 @@
 """For all tests."""
 
 import builtins
+import re
 
 import pytest
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Give all tests on one cluster to one process, so that it is started once; others go one by one to whoever is free.
+
+    The mark `xdist_group` would say it too, but pytest-xdist 3.8 overlooks it with pytest 9.2.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByCluster(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            cluster = re.match("tests/cluster/test_(spark|dask)", nodeid)
+            return nodeid if cluster is None else cluster[1]
+
+    return ByCluster(config, log)
 
 
 def pytest_make_parametrize_id(val):

@@ -18,12 +18,15 @@ if TYPE_CHECKING:
     from dpmondrian.artifact import Release
     from dpmondrian.bounds import suggest_bounds
     from dpmondrian.domain import Category, Column, Schema
+    from dpmondrian.engines.resources import Resources
     from dpmondrian.estimator import DPM
     from dpmondrian.exceptions import (
         BoundsError,
         BudgetError,
+        CheckpointError,
         DataError,
         DPMondrianError,
+        FinishedRunWarning,
         NotReleasableWarning,
         OutputError,
         ParameterError,
@@ -39,9 +42,11 @@ __all__ = [
     "Budget",
     "BudgetError",
     "Category",
+    "CheckpointError",
     "Column",
     "DPMondrianError",
     "DataError",
+    "FinishedRunWarning",
     "NotReleasableWarning",
     "OutputError",
     "ParameterError",
@@ -49,6 +54,7 @@ __all__ = [
     "RandomnessError",
     "Release",
     "ReleaseFileError",
+    "Resources",
     "Schema",
     "Tree",
     "__version__",
@@ -62,6 +68,7 @@ _HOMES = {
     "Column": "domain",
     "PrivacyStatement": "accounting.statement",
     "Release": "artifact",
+    "Resources": "engines.resources",
     "Schema": "domain",
     "Tree": "tree.structure",
     "suggest_bounds": "bounds",

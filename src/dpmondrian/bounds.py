@@ -27,6 +27,7 @@ from dpmondrian.accounting.statement import PrivacyStatement, make_statement, un
 from dpmondrian.domain import Column, Estimate, Schema, nearest_names
 from dpmondrian.exceptions import BoundsError, DataError, NotReleasableWarning, ParameterError
 from dpmondrian.frames import Table, read_table
+from dpmondrian.persons import PersonLimit
 from dpmondrian.release import Door
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ def suggest_bounds(
         )
     rows = wanted.table
     if person_id is not None:
-        rows = rows.limited(rows_per_person, door.row_keys(rows.n_rows), "drop")
+        rows = rows.limited(PersonLimit(rows_per_person, door.person_key()), "drop")
     found = _estimate(rows, wanted, door)
     public = Schema(tuple(Column(name, *_WIDEST, wanted.whole[name]) for name in wanted.drawn))
     privacy = make_statement(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpmondrian.artifact import Release
 from dpmondrian.coordinates import Coordinates
-from dpmondrian.engines.memory import MISSING_RULES, clipped_rows
+from dpmondrian.engines.missing import MISSING_RULES, clipped_rows
 from dpmondrian.exceptions import DataError
 from dpmondrian.frames import Table, read_table
 from dpmondrian.metrics.evaluate import evaluate

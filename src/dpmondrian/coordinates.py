@@ -8,9 +8,10 @@ so they cost nothing of the budget, and whatever holds for one row's values hold
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -222,6 +223,9 @@ class _View(Table):
 
     def block(self, start: int) -> NDArray[np.float64]:
         return self.of_rows(self._source.block(start))
+
+    def own_blocks(self) -> Iterator[NDArray[Any]]:
+        return self.blocks()
 
 
 def _in_plane(n_directions: int) -> NDArray[np.float64]:

@@ -30,6 +30,7 @@ __all__ = [
     "categories_in",
     "category_use",
     "is_number",
+    "names_in",
     "nearest_names",
 ]
 
@@ -472,6 +473,13 @@ def categories_in(bounds: Bounds) -> dict[str, Category]:
         return {}
     columns = {str(name): _declared(str(name), pair) for name, pair in bounds.items()}
     return {name: column for name, column in columns.items() if isinstance(column, Category)}
+
+
+def names_in(bounds: Bounds) -> tuple[str, ...] | None:
+    """Return the names of the columns that have bounds, or None if the bounds do not name any."""
+    if isinstance(bounds, Schema):
+        return bounds.names
+    return tuple(str(name) for name in bounds) if isinstance(bounds, Mapping) else None
 
 
 def category_use(bounds: Bounds) -> str:

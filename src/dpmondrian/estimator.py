@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,21 +16,26 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpmondrian import _validation as check
 from dpmondrian.accounting.plan import DEFAULT_SHARES, DEFAULT_SHARES_WITH_K, PAPER_SHARES
-from dpmondrian.accounting.statement import PrivacyStatement, make_statement, unit_words
+from dpmondrian.accounting.statement import PrivacyStatement, make_statement
 from dpmondrian.algorithm import ALPHA, ALPHA_WITH_K, DEPTH, DEPTH_WITH_K, Clustering, Settings, cluster, make_plan
 from dpmondrian.artifact import Release
 from dpmondrian.coordinates import Coordinates
-from dpmondrian.domain import Bounds, Schema, categories_in, category_use
-from dpmondrian.engines.memory import MISSING_RULES, MemoryEngine, clipped_rows, missing_value_error
-from dpmondrian.engines.threads import Threads
-from dpmondrian.exceptions import BudgetError, DataError, NotReleasableWarning, ParameterError, ReleaseFileError
-from dpmondrian.frames import Table, read_table
-from dpmondrian.kernels import compiled
+from dpmondrian.domain import Bounds, Schema, categories_in, category_use, names_in
+from dpmondrian.engines.local import LocalEngine, LocalSource
+from dpmondrian.engines.missing import MISSING_RULES
+from dpmondrian.engines.resources import Resources
+from dpmondrian.engines.sources import Source, open_source
+from dpmondrian.exceptions import DataError, NotReleasableWarning, ParameterError, ReleaseFileError
+from dpmondrian.frames import Reader, Table
+from dpmondrian.labelling import Labeller
+from dpmondrian.persons import PersonLimit
 from dpmondrian.release import Door
+from dpmondrian.spending import Spending, held_journal, run_facts
 from dpmondrian.tree.structure import Tree
 
 if TYPE_CHECKING:
     from dpmondrian.files.budget import Budget
+    from dpmondrian.files.checkpoint import Checkpoint
 
 __all__ = ["DPM"]
 
@@ -173,20 +179,30 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         y: Any = None,
         *,
         budget: Budget | str | Path | None = None,
+        checkpoint: Checkpoint | str | Path | None = None,
         progress: Callable[[str, int, int], None] | None = None,
+        resources: Resources | None = None,
     ) -> DPM:
         """Cluster the rows of `X`. Spends the budget once; each further fit on the same rows spends it again.
 
         Parameters
         ----------
-        X : array or data frame of shape (n_samples, n_features)
-            NumPy array, or pandas, polars or Arrow table.
+        X : table of shape (n_samples, n_features)
+            In memory: NumPy array, or pandas, polars or Arrow table. Of any size: path, glob or folder of Parquet, CSV or
+            Arrow files, or a list of these (of files only the columns that `bounds` names are read); DuckDB relation; polars
+            LazyFrame; function that returns a new Arrow RecordBatchReader at each call. On a cluster: Spark or Dask
+            DataFrame, Dask Array; dpmondrian must be installed on the workers.
         y : ignored
         budget : Budget or path of its file, optional
             The ledger of this data set. It is charged before the first value is released, and refuses what would go over its
             total.
+        checkpoint : path, optional
+            File for what is released, as it is drawn; nothing exact is in it. If the fit is killed, the same call continues it:
+            what was drawn is taken from the file, and nothing is spent twice. Never continue two copies of one file.
         progress : callable, optional
             Called with the name of what is drawn, how many draws of the plan are behind, and how many there are in all.
+        resources : Resources, optional
+            Memory, threads and folder for temporary data, for tables on this machine.
 
         Returns
         -------
@@ -194,23 +210,27 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         """
         settings = self._settings()
         seed = check.seed_of(self.random_state)
-        table = read_table(X, categories_in(self.bounds), self.person_id)
-        schema = Schema.from_bounds(self.bounds, table.names, table.whole)
-        self._check_categories(schema, settings, table)
+        source = open_source(X, Reader(categories_in(self.bounds), self.person_id), names_in(self.bounds))
+        head = source.head
+        schema = Schema.from_bounds(self.bounds, head.names, head.whole)
+        self._check_categories(schema, settings, head)
         coordinates = Coordinates(schema, settings.directions)
-        spending = _Spending(budget, settings, schema, self.person_id, progress)
-        door = Door(make_plan(settings), settings.rows_per_person, seed, spending.before_draw)
-        if not door.secure:
-            warnings.warn(
-                "random_state is set: the noise of this run can be reproduced, so its result protects nobody and must not "
-                "be released. Leave random_state=None for results to publish.",
-                NotReleasableWarning,
-                stacklevel=2,
-            )
-        kept = table
-        if self.person_id is not None:
-            kept = table.limited(settings.rows_per_person, door.row_keys(table.n_rows), self.on_missing)
-        with MemoryEngine(coordinates.view(kept, self.on_missing), coordinates.schema, self.on_missing) as engine:
+        plan = make_plan(settings)
+        facts = run_facts(settings, schema, plan, self.on_missing, seed, named=head.named, charged=budget is not None)
+        with ExitStack() as stack:
+            journal = stack.enter_context(held_journal(checkpoint, facts, len(plan.draws)))
+            spending = Spending(budget, journal, settings, schema, progress)
+            door = Door(plan, settings.rows_per_person, seed, spending.before_draw, journal)
+            if not door.secure:
+                warnings.warn(
+                    "random_state is set: the noise of this run can be reproduced, so its result protects nobody and must not "
+                    "be released. Leave random_state=None for results to publish.",
+                    NotReleasableWarning,
+                    stacklevel=2,
+                )
+            limit = PersonLimit(settings.rows_per_person, door.person_key()) if self.person_id is not None else None
+            resources = resources or Resources()
+            engine = stack.enter_context(source.engine(coordinates, self.on_missing, limit, resources))
             clusters = _in_own_units(cluster(engine, door, coordinates.schema, settings), coordinates)
             statement = make_statement(
                 door.plan, door.close(), schema, settings.rows_per_person, settings.variant, door.secure, self.person_id
@@ -218,7 +238,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             self._take(
                 Release(
                     schema=schema,
-                    named=table.named,
+                    named=head.named,
                     centres=clusters.centres,
                     centre_errors=clusters.centre_errors,
                     sizes=clusters.sizes,
@@ -229,49 +249,56 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
                 )
             )
             spending.finish(self.release_)
-            if not table.text_names:  # scikit-learn's convention: feature names are text or not there
+            if not head.text_names:  # scikit-learn's convention: feature names are text or not there
                 del self.feature_names_in_
-            nodes, missing = engine.nodes_of_rows(), self._missing_rule()
-            if kept is not table:  # rows that were not kept may lack values, and nobody has been told yet
-                nodes, missing = None, MISSING_RULES["drop"] if self.on_missing == "error" else missing
-            self._labels = self._nearest(table, engine.threads, missing, nodes, clusters.cluster_of_node)
+            if isinstance(source, LocalSource) and isinstance(source.rows, Table) and isinstance(engine, LocalEngine):
+                self._labels = self._fitted_labels(source.rows, engine, clusters.cluster_of_node, limit)
         return self
 
     @property
     def labels_(self) -> NDArray[np.int32]:
         """Sensitive: the cluster of every row of the table, -1 for rows with missing values that were left out."""
-        if not hasattr(self, "_labels"):
-            raise AttributeError("labels_ is there only after fit, and not in copies, pickles or loaded releases.")
-        return self._labels
+        labels: NDArray[np.int32] | None = self.__dict__.get("_labels")
+        if labels is None:
+            raise AttributeError(
+                "labels_ is there only after a fit on a table in memory, and not in copies, pickles or loaded releases. Call "
+                "predict with the table."
+            )
+        return labels
 
-    def predict(self, X: Any) -> NDArray[np.int32]:
+    def predict(self, X: Any) -> Any:
         """Return the nearest cluster of every row: sensitive, stays with the holder of the rows.
 
         Nearest is by distance to the centre, as in KMeans; at the edges this may be another cluster than the one whose
         rule in `tree_` the row fulfils. Rows are clipped to the bounds first. Columns of a named table may come in any order. With
         ``on_missing="drop"`` a row with missing values gets -1.
+
+        Parameters
+        ----------
+        X : table
+            As in `fit`.
+
+        Returns
+        -------
+        labels : int32 array of shape (n_samples,)
+            For a Spark DataFrame a column to be used with it, ``X.withColumn("cluster", model.predict(X))``; for a Dask
+            DataFrame or Array a Dask Series or Array: nothing is computed yet.
         """
-        table = self._table(X)
-        with Threads(table.n_rows) as threads:
-            return self._nearest(table, threads, self._missing_rule())
+        return self._source(X).labels(self._labeller.labels, Resources())
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return the distance of every row to every centre: sensitive, stays with the holder of the rows.
 
         Differences are brought to a common scale by the columns' ranges (`Schema.weights`); with equal bounds
         for all columns this is the Euclidean distance. On a log scale they are differences of logarithms. Rows are clipped
-        to the bounds first.
+        to the bounds first. For tables on this machine.
         """
-        table, schema, centres = self._for_distances(self._table(X))
-        weights = schema.weights
-        distances = np.empty((table.n_rows, len(centres)))
-        start = 0
-        for block in table.blocks():
-            rows = clipped_rows(block, schema, self._missing_rule())
-            for c, centre in enumerate(centres):
-                distances[start : start + len(rows), c] = np.sqrt((((rows - centre) * weights) ** 2).sum(axis=1))
-            start += len(rows)
-        return distances
+        source = self._source(X)
+        if not isinstance(source, LocalSource):
+            raise DataError(
+                "The distances of rows on a cluster are not computed. Call predict, or transform with a part of the table in memory."
+            )
+        return source.mapped(self._labeller.distances, np.empty((0, self.n_clusters_)), Resources())
 
     def plot(self, x: str | None = None, y: str | None = None, ax: Any = None) -> Any:
         """Draw clusters and cuts in two columns with matplotlib, and return the axes. Only released values are drawn.
@@ -413,49 +440,33 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
-    def _table(self, X: Any) -> Table:
+    def _source(self, X: Any) -> Source:
         """Return a table to predict on, with its columns in the order of the fit."""
         check_is_fitted(self)
-        table = read_table(X, self.release_.schema.categories, self.person_id, person_needed=False)
-        if self.release_.named:
-            table = table.reordered(self.release_.schema.names)
-        if table.n_columns != self.n_features_in_:
+        names = self.release_.schema.names if self.release_.named else None
+        reader = Reader(self.release_.schema.categories, self.person_id, person_needed=False, order=names)
+        source = open_source(X, reader, names)
+        n_columns = source.head.n_columns
+        if n_columns != self.n_features_in_:
             raise DataError(
-                f"X has {table.n_columns} features, but {type(self).__name__} is expecting {self.n_features_in_} features as input."
+                f"X has {n_columns} features, but {type(self).__name__} is expecting {self.n_features_in_} features as input."
             )
-        return table
+        return source
 
-    def _for_distances(self, table: Table) -> tuple[Table, Schema, NDArray[np.float64]]:
-        """Return rows, columns and centres on the columns' scales; directions play no part in distances."""
-        coordinates = Coordinates(self.release_.schema)
-        centres = coordinates.of_centres(self.release_.centres)
-        return coordinates.view(table, self.on_missing), coordinates.schema, centres
+    @property
+    def _labeller(self) -> Labeller:
+        self._missing_rule()
+        return Labeller.of(self.release_, self.on_missing)
 
-    def _nearest(
-        self,
-        table: Table,
-        threads: Threads,
-        missing: int,
-        nodes: NDArray[np.int16] | None = None,
-        cluster_of_node: NDArray[np.int64] | None = None,
+    def _fitted_labels(
+        self, table: Table, engine: LocalEngine, cluster_of_node: NDArray[np.int64], limit: PersonLimit | None
     ) -> NDArray[np.int32]:
-        """Return the nearest centre of every row; the node that a row is in is a hint that saves time."""
-        table, schema, centres = self._for_distances(table)
-        weights = schema.weights
-        if nodes is None or cluster_of_node is None:
-            nodes, cluster_of_node = np.empty(0, dtype=np.int16), np.empty(0, dtype=np.int64)
-        half_gap = _half_gaps(centres * weights)
-        labels = np.empty(table.n_rows, dtype=np.int32)
-
-        def assign(start: int) -> bool:
-            return compiled.nearest_centre(  # type: ignore[no-any-return]
-                table.block(start), schema.lower, schema.upper, missing, centres, weights, half_gap, nodes,
-                cluster_of_node, labels, start,
-            )  # fmt: skip
-
-        if not all(threads.map(assign, table.starts())):
-            raise missing_value_error()
-        return labels
+        """Return the nearest cluster of every row of the fitted table; the node that a row is in is a hint."""
+        labeller, nodes = self._labeller, engine.nodes_of_rows()
+        if limit is not None:  # rows that were not kept may lack values, and nobody has been told yet
+            nodes = None
+            labeller = replace(labeller, on_missing="drop" if self.on_missing == "error" else self.on_missing)
+        return labeller.hinted_labels(table, engine.threads, nodes, cluster_of_node)
 
     def _repr_html_(self) -> str:
         """Return what notebooks show: the released clusters, or scikit-learn's display before a fit."""
@@ -483,50 +494,6 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         return tags
 
 
-class _Spending:
-    """Charges the budget of the data set before the first draw of a fit, and tells how far the draws have come."""
-
-    def __init__(
-        self,
-        budget: Budget | str | Path | None,
-        settings: Settings,
-        schema: Schema,
-        person_id: str | None,
-        progress: Callable[[str, int, int], None] | None,
-    ) -> None:
-        if isinstance(budget, str | Path):
-            from dpmondrian.files.budget import Budget
-
-            budget = Budget(budget)
-        self._budget = budget
-        self._settings = settings
-        self._unit = unit_words(settings.rows_per_person, person_id)
-        self._estimate = schema.estimate
-        self._bounds_epsilon = schema.bounds_epsilon(settings.rows_per_person, person_id)
-        self._progress = progress
-        self._entry: str | None = None
-
-    def before_draw(self, name: str, n_done: int, n_planned: int) -> None:
-        if n_done == 0 and self._budget is not None:
-            epsilon, purpose = self._settings.epsilon, "clustering"
-            paid = [e.epsilon for e in self._budget.read().entries if self._estimate and e.id == self._estimate.entry]
-            unpaid = max(0.0, self._bounds_epsilon - sum(paid))
-            if unpaid > 0.0:
-                epsilon, purpose = epsilon + unpaid, "clustering, and the estimate of its bounds"
-            self._entry = self._budget.charge(epsilon, self._settings.delta, purpose, self._unit)
-        if self._progress is not None:
-            self._progress(name, n_done, n_planned)
-
-    def finish(self, release: Release) -> None:
-        """Note in the budget what was released; a release that is paid for is not lost because that fails."""
-        if self._budget is None or self._entry is None:
-            return
-        try:
-            self._budget.finish(self._entry, release.digest())
-        except BudgetError as error:
-            warnings.warn(f"The release is paid for, but the budget file could not note it: {error}", stacklevel=3)
-
-
 def _in_own_units(clusters: Clustering, coordinates: Coordinates) -> Clustering:
     """Return released clusters in the units of the given columns; cuts along directions stay as they are."""
     if coordinates.plain:
@@ -542,13 +509,3 @@ def _in_own_units(clusters: Clustering, coordinates: Coordinates) -> Clustering:
     )
     errors = coordinates.errors(clusters.centre_errors, centres)
     return replace(clusters, centres=centres, centre_errors=errors, tree=tree)
-
-
-def _half_gaps(centres: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return half the distance of each centre to its nearest other, a little less against rounding."""
-    if len(centres) == 1:
-        return np.array([np.inf])
-    squares = ((centres[:, None, :] - centres[None, :, :]) ** 2).sum(axis=2)
-    np.fill_diagonal(squares, np.inf)
-    gaps: NDArray[np.float64] = np.sqrt(squares.min(axis=1))
-    return 0.5 * (1.0 - 1e-9) * gaps

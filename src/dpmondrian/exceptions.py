@@ -9,9 +9,11 @@
     ├── ReleaseFileError (also ValueError) a saved release cannot be read
     ├── OutputError (also OSError)         a result cannot be written
     ├── RandomnessError (also OSError)     the secure generator of this system is missing or broken
-    └── BudgetError (also RuntimeError)    a draw or a plan would cost more than was allowed
+    ├── BudgetError (also RuntimeError)    a draw or a plan would cost more than was allowed
+    └── CheckpointError (also RuntimeError) a run cannot be continued from its checkpoint, or not be kept there
 
     NotReleasableWarning (UserWarning)     the noise of this run can be reproduced: research only
+    FinishedRunWarning (UserWarning)       the checkpoint holds a whole run, whose release is returned again
 
 No message carries a value computed from the rows: only parameters, column names, types and shapes.
 """
@@ -21,8 +23,10 @@ from __future__ import annotations
 __all__ = [
     "BoundsError",
     "BudgetError",
+    "CheckpointError",
     "DPMondrianError",
     "DataError",
+    "FinishedRunWarning",
     "NotReleasableWarning",
     "OutputError",
     "ParameterError",
@@ -63,5 +67,13 @@ class BudgetError(DPMondrianError, RuntimeError):
     """A plan or a draw would cost more than the budget allows. Nothing was released by it."""
 
 
+class CheckpointError(DPMondrianError, RuntimeError):
+    """A checkpoint is damaged, of another run, in use, or cannot be written. Nothing was released that is not kept there."""
+
+
 class NotReleasableWarning(UserWarning):
     """The run used a seed, so its noise can be reproduced and protects nobody."""
+
+
+class FinishedRunWarning(UserWarning):
+    """The run was finished before: nothing was drawn or spent, and its release is returned again."""

@@ -17,17 +17,14 @@ from numpy.typing import NDArray
 
 from dpmondrian.domain import OTHER, Category, nearest_names
 from dpmondrian.exceptions import DataError
-from dpmondrian.texts import canonical, canonical_text, texts_of_arrow, texts_of_values
+from dpmondrian.persons import PersonLimit, kept, person_hashes, row_hashes
+from dpmondrian.texts import canonical_text, texts_of_column
 
-__all__ = ["BLOCK_ROWS", "Table", "read_table"]
+__all__ = ["BLOCK_ROWS", "Reader", "Table", "read_table"]
 
 BLOCK_ROWS = 16_384
 MOST_COLUMNS = 2**20
 """With more, squared distances would no longer be exact (``docs/privacy/representation.md``)."""
-_LARGEST_EXACT = {"Float64": 2.0**53, "Float32": 2.0**24, "Float16": 2.0**11}
-"""Up to here floats tell whole numbers apart, by type."""
-_NOBODY = ("", "NA", "N/A", "nan", "NaN", "null", "NULL", "None")
-"""Texts by which files say that they do not know whose row it is."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +61,17 @@ class Table:
         return len(self.names)
 
     def block(self, start: int) -> NDArray[np.float64]:
-        """Return the rows from `start` on as a C-contiguous float64 block of shape (<= BLOCK_ROWS, n_columns)."""
+        """Return the rows from `start` on as a float64 block of shape (<= BLOCK_ROWS, n_columns).
+
+        Its rows or its columns are contiguous, as they are in the table.
+        """
         return _as_floats(self._source[start : start + BLOCK_ROWS], self.categories)
+
+    def own_blocks(self) -> Iterator[NDArray[Any]]:
+        """Yield all blocks in order, as float32 if all columns are: half as much to copy, and the same numbers."""
+        for start in self.starts():
+            narrow = _as_own_floats(self._source[start : start + BLOCK_ROWS])
+            yield self.block(start) if narrow is None else narrow
 
     def blocks(self) -> Iterator[NDArray[np.float64]]:
         """Yield all blocks in order."""
@@ -74,6 +80,16 @@ class Table:
     def starts(self) -> range:
         """Return the first row of every block."""
         return range(0, self.n_rows, BLOCK_ROWS)
+
+    def between(self, start: int, stop: int) -> Table:
+        """Return the rows from `start` to before `stop`, or to the end, as a table of their own. Nothing is copied."""
+        stop = min(stop, self.n_rows)
+        person = None if self._person is None else self._person[start:stop]
+        return replace(self, n_rows=stop - start, _source=self._source[start:stop], _person=person)
+
+    def with_numbers(self, numbers: NDArray[np.float64]) -> Table:
+        """Return other rows, as the numbers that blocks hold, with the names and types of this table."""
+        return replace(self, n_rows=len(numbers), _source=numbers, _person=None)
 
     def reordered(self, names: Sequence[str]) -> Table:
         """Return the table with its columns in the order of `names`; other columns are an error."""
@@ -94,37 +110,36 @@ class Table:
         whole = tuple(self.whole[self.names.index(name)] for name in names)
         return replace(self, names=tuple(names), whole=whole, _source=self._source.select(list(names)))
 
-    def limited(self, most: int, keys: NDArray[np.uint64], on_missing: str) -> Table:
-        """Return the table with at most so many rows of each person: those with the smallest of the random keys.
+    def limited(self, limit: PersonLimit, on_missing: str) -> Table:
+        """Return the table with at most so many rows of each person.
 
         Rows of which it is not known to whom they belong are left out, or are an error with ``on_missing="error"``.
 
         Privacy
         -------
-        Whether a row is kept depends on the rows and keys of its person alone. So adding a person's rows adds at most `most`
-        rows to what this returns, and leaves the law of the others as it was. Argument: ``docs/privacy/persons.md``; tests
-        that try to break it: ``tests/privacy/test_persons.py``.
+        Adding a person's rows adds at most `limit.most` rows to what this returns, and leaves the others as they were: see
+        `dpmondrian.persons.kept`.
         """
-        person = _numbered(self._person)
-        known = person >= 0
+        return self.only(kept(*self.hashes(limit.key, on_missing), limit.most))
+
+    def hashes(self, key: NDArray[np.uint64], on_missing: str) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """Return the hashes of the persons and of the rows (exact), by which rows are kept: `dpmondrian.persons`."""
+        persons, known = person_hashes(self._person, key)
         if on_missing == "error" and not known.all():
             raise DataError(
                 "The column of 'person_id' contains missing values, and on_missing='error'. Use on_missing='drop' or 'middle' to "
                 "leave rows out of which it is not known to whom they belong."
             )
-        kept = known & first_of_each(person, keys, most)
-        mask = nw.new_series("kept", kept, nw.Boolean, backend=self._source.implementation)
-        return replace(self, n_rows=int(kept.sum()), _source=self._source.filter(mask), _person=None)
+        rows = np.empty(self.n_rows, dtype=np.uint64)
+        for start in self.starts():
+            block = self.block(start)
+            rows[start : start + len(block)] = row_hashes(block, persons[start : start + len(block)], key)
+        return persons, rows
 
-
-def first_of_each(group: NDArray[np.int64], keys: NDArray[np.uint64], most: int) -> NDArray[np.bool_]:
-    """Return which rows are among the `most` ones of their group with the smallest keys."""
-    order = np.lexsort((keys, group))
-    begins = np.flatnonzero(np.diff(group[order], prepend=-2))
-    rank = np.arange(len(group)) - np.repeat(begins, np.diff(begins, append=len(group)))
-    kept = np.empty(len(group), dtype=bool)
-    kept[order] = rank < most
-    return kept
+    def only(self, wanted: NDArray[np.bool_]) -> Table:
+        """Return the wanted rows of a named table; whose they are is forgotten."""
+        mask = nw.new_series("wanted", wanted, nw.Boolean, backend=self._source.implementation)
+        return replace(self, n_rows=int(wanted.sum()), _source=self._source.filter(mask), _person=None)
 
 
 def read_table(
@@ -163,6 +178,24 @@ def read_table(
             "Categories and 'person_id' need a table with column names: pandas, polars or Arrow. Got an array."
         )
     return _read_array(X)
+
+
+@dataclass(frozen=True)
+class Reader:
+    """How tables are read, or the parts of a table that lie in different places; see `read_table`. Public.
+
+    With `order` the columns of a named table come in this order, and there may be no others.
+    """
+
+    categories: Mapping[str, Category] = field(default_factory=dict)
+    person_id: str | None = None
+    person_needed: bool = True
+    order: tuple[str, ...] | None = None
+
+    def table(self, X: Any) -> Table:
+        """Return a view of a table in memory."""
+        table = read_table(X, self.categories, self.person_id, person_needed=self.person_needed)
+        return table if self.order is None else table.reordered(self.order)
 
 
 def _with_text_names(X: Any) -> tuple[Any, bool]:
@@ -252,14 +285,39 @@ def _numbers(array: NDArray[Any]) -> NDArray[np.float64]:
     )
 
 
+def _as_own_floats(rows: Any) -> NDArray[np.float32] | None:
+    """Return a block of float32 rows as it is; None for other rows."""
+    if isinstance(rows, np.ndarray):
+        return rows if rows.dtype == np.float32 and rows.flags.c_contiguous else None
+    if not (isinstance(rows, nw.DataFrame) and rows.implementation.is_pyarrow()):
+        return None
+    native = rows.to_native()
+    columns = np.empty((native.num_columns, native.num_rows), dtype=np.float32)
+    is_narrow = all(str(kind) == "float" for kind in native.schema.types)
+    return columns.T if is_narrow and all(map(_copied_floats, native.columns, columns)) else None
+
+
 def _as_floats(rows: Any, categories: Mapping[str, Category]) -> NDArray[np.float64]:
     if not isinstance(rows, nw.DataFrame):
         return np.ascontiguousarray(rows, dtype=np.float64)
-    columns = [
-        _category_numbers(rows[name], categories[name]) if name in categories else _column_as_floats(rows[name])
-        for name in rows.columns
-    ]
-    return np.ascontiguousarray(np.column_stack(columns))
+    columns, native = np.empty((len(rows.columns), len(rows))), rows.to_native()
+    for j, name in enumerate(rows.columns):
+        if name in categories:
+            columns[j] = _category_numbers(rows[name], categories[name])
+        elif not (rows.implementation.is_pyarrow() and _copied_floats(native.column(j), columns[j])):
+            columns[j] = _column_as_floats(rows[name])
+    return columns.T
+
+
+def _copied_floats(column: Any, values: NDArray[Any]) -> bool:
+    """Write an Arrow column to an array if nothing needs to be converted but the width of floats; say whether it was."""
+    if str(column.type) not in ("float", "double") or column.null_count:
+        return False
+    end = 0
+    for chunk in column.chunks:
+        begin, end = end, end + len(chunk)
+        values[begin:end] = chunk.to_numpy()
+    return True
 
 
 def _category_numbers(column: nw.Series[Any], category: Category) -> NDArray[np.float64]:
@@ -267,52 +325,11 @@ def _category_numbers(column: nw.Series[Any], category: Category) -> NDArray[np.
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    texts = _texts(column)
+    texts = texts_of_column(column)
     levels = pa.array([canonical_text(level) for level in category.levels], pa.large_string())
     found = pc.index_in(texts, levels)
     numbers = np.asarray(pc.fill_null(found, category.levels.index(OTHER)), dtype=np.float64)
     return np.where(np.asarray(pc.is_null(texts), dtype=bool), np.nan, numbers)
-
-
-def _numbered(column: nw.Series[Any]) -> NDArray[np.int64]:
-    """Return a number for each person of a column, -1 for missing ones; persons are the same if their texts are."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    largest = _LARGEST_EXACT.get(type(column.dtype).__name__, _LARGEST_EXACT["Float64"])
-    if column.dtype.is_float() and np.any(np.abs(column.cast(nw.Float64).to_numpy()) >= largest):
-        raise DataError(
-            f"Column {column.name!r} of 'person_id' holds numbers that a float cannot tell apart, so rows of different people would "
-            "count as one person's. Read it as whole numbers or texts."
-        )
-    texts = _texts(column)
-    known = pc.invert(pc.is_in(texts, pa.array(_NOBODY, pa.large_string())))
-    codes = pc.if_else(known, texts, None).dictionary_encode()
-    return np.asarray(pc.fill_null(codes.indices.cast(pa.int64()), -1), dtype=np.int64)
-
-
-def _texts(column: nw.Series[Any]) -> Any:
-    """Return the texts of a column, each from its own value; see `dpmondrian.texts`."""
-    with suppress(Exception):
-        return canonical(_own_texts(column, column.to_native()))
-    # Outside of the block: errors of Arrow quote a value.
-    raise DataError(
-        f"Column {column.name!r} holds values that are neither texts nor numbers. Leave it out, or turn them into texts."
-    )
-
-
-def _own_texts(column: nw.Series[Any], native: Any) -> Any:
-    if getattr(getattr(native, "dtype", None), "hasobject", False):  # pandas: any Python values
-        return texts_of_values(native)
-    if hasattr(getattr(native, "cat", None), "categories"):  # pandas, whose categories may be any Python values too
-        return texts_of_values(native.cat.categories).take(_arrow_codes(native.cat.codes.to_numpy()))
-    return texts_of_arrow(column.to_arrow())
-
-
-def _arrow_codes(codes: NDArray[Any]) -> Any:
-    import pyarrow as pa
-
-    return pa.array(codes.astype(np.int64), mask=codes < 0)
 
 
 def _column_as_floats(column: nw.Series[Any]) -> NDArray[np.float64]:

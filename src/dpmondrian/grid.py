@@ -7,6 +7,9 @@ Two integer views of a clipped value, both public functions of that value alone:
 - its *code*, ``place // places_per_code``: the half-interval it lies in. A cut separates the codes
   below it from the rest, so the side of a row follows from its code alone.
 
+What a code leaves of a place is its *rest*, in steps of `Grid.rest_step`:
+``place == code * places_per_code + rest * rest_step``. Rows are kept as codes and rests, two small numbers per value.
+
 Whole-number columns get places on their values, and codes that hold the same number of values each. The indicators of a
 column of categories get 0 and one more place, so far apart as their weight says.
 The last columns may be directions (`dpmondrian.coordinates`), which have codes and cuts and no places.
@@ -17,6 +20,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -166,6 +170,22 @@ class Grid:
         """Places per unit of each column; a whole number where places stand for values."""
         inverse: NDArray[np.float64] = 1.0 / self.step
         return np.where(self.on_value, np.rint(inverse), inverse)
+
+    @cached_property
+    def rest_step(self) -> NDArray[np.float64]:
+        """Places between neighbouring rests of each column: those between neighbouring values, or one."""
+        return np.where(self.on_value, self.inverse_step, 1.0)
+
+    @property
+    def code_type(self) -> np.dtype[Any]:
+        """The smallest type that holds every code."""
+        return np.min_scalar_type(self.most_codes - 1)
+
+    @property
+    def rest_type(self) -> np.dtype[Any]:
+        """The smallest type that holds every rest of the measured columns."""
+        largest = np.minimum(self.places_per_code - 1, self.last_place) // self.rest_step
+        return np.min_scalar_type(int(largest[: self.n_measured].max(initial=0)))
 
     def cut_value(self, column: int, cut: int) -> float:
         """Return v such that the rows below the cut are those with value <= v."""

@@ -15,6 +15,9 @@ Only this module imports `dpmondrian.mechanisms`; a test holds that. What passes
 
 Neighbouring tables differ by the rows of one person, at most `rows_per_person` of them, added or
 removed. Proofs: ``docs/privacy/``.
+
+With a journal a value is kept there before it is handed over, and a run that was killed takes it from there instead of
+drawing it again (``docs/privacy/checkpoint.md``).
 """
 
 from __future__ import annotations
@@ -29,12 +32,24 @@ from numpy.typing import NDArray
 
 from dpmondrian.accounting.ledger import Entry, Ledger
 from dpmondrian.accounting.plan import Plan, PlannedDraw
-from dpmondrian.exceptions import BudgetError, DataError
+from dpmondrian.exceptions import BudgetError, DataError, ParameterError
 from dpmondrian.mechanisms.bits import SecureBits, SeededBits
 from dpmondrian.mechanisms.max_cover import LARGEST_LOGARITHM, CoverScale
 from dpmondrian.mechanisms.sampler import Sampler
 
-__all__ = ["OBSERVER", "Door", "Observer"]
+__all__ = ["OBSERVER", "Door", "Journal", "Observer"]
+
+
+class Journal(Protocol):
+    """Keeps what was released, so that a run that was killed goes on without drawing it again."""
+
+    def recall(self, name: str, level: int | None, shape: tuple[int, ...]) -> NDArray[np.int64] | None:
+        """Return what this draw released in an earlier part of the run; None if it was not made yet."""
+        ...
+
+    def keep(self, name: str, level: int | None, released: NDArray[np.int64]) -> None:
+        """Keep what a draw releases, so that it outlasts this process; if it raises, nobody gets to see the value."""
+        ...
 
 
 class Observer(Protocol):
@@ -77,6 +92,8 @@ class Door:
     before_draw : callable, optional
         Called before each draw with its name, how many draws of the plan are behind, and how many are planned. If it
         raises, nothing is drawn.
+    journal : Journal, optional
+        Where released values are kept before they are handed over, and found again by a run that continues.
     """
 
     def __init__(
@@ -85,9 +102,14 @@ class Door:
         rows_per_person: int = 1,
         seed: int | None = None,
         before_draw: Callable[[str, int, int], None] | None = None,
+        journal: Journal | None = None,
     ) -> None:
         plan.verify()
         observer = OBSERVER.get()
+        if observer is not None and journal is not None:
+            raise ParameterError(
+                "The 'checkpoint' parameter must be None in an audit, which watches the draws of whole runs. Leave it out there."
+            )
         seed = seed if observer is None else observer.seed
         self.plan = plan
         self.rows_per_person = rows_per_person
@@ -96,6 +118,7 @@ class Door:
         self._sampler = sampler if observer is None else observer.noting(sampler)
         self._ledger = Ledger(plan, rows_per_person)
         self._before_draw = before_draw
+        self._journal = journal
         if observer is not None:
             observer.stand_at(self)
 
@@ -103,9 +126,9 @@ class Door:
         """Return a generator for choices that do not depend on the data and protect nothing, such as a start."""
         return np.random.default_rng(self._sampler.public_seed(*purpose))
 
-    def row_keys(self, n_rows: int) -> NDArray[np.uint64]:
-        """Return a random number for every row, by which to choose the rows of a person that are kept: secret."""
-        return self._sampler.row_keys(n_rows)
+    def person_key(self) -> NDArray[np.uint64]:
+        """Return a key of 128 bits, by which to choose the rows of a person that are kept: secret."""
+        return self._sampler.person_key()
 
     def check_noise_fits(self, largest_sensitivity: float, n_columns: int = 1) -> None:
         """Refuse, before anything is drawn, a run whose noise 64-bit integers could not hold.
@@ -172,7 +195,11 @@ class Door:
         parts = self._parts(draw, scale, 1, _MOST_PARTS_OF_ROWS)
         self._write(draw, "rows", sensitivity, scale, scale * parts, sensitivity / scale, exact.size)
         scales = np.full(exact.size, scale * parts)
-        return exact * parts + self._sampler.noise(draw.mechanism, scales, draw.name, level or 0), parts
+
+        def drawn() -> NDArray[np.int64]:
+            return exact * parts + self._sampler.noise(draw.mechanism, scales, draw.name, level or 0)
+
+        return self._once(draw, exact.shape, drawn), parts
 
     def select(
         self,
@@ -195,10 +222,16 @@ class Door:
         scales = [draw.multiplier * sensitivity for sensitivity in sensitivities]
         inverse = max(sensitivity / scale for sensitivity, scale in zip(sensitivities, scales, strict=True))
         self._write(draw, unit, max(sensitivities), max(scales), 0.0, inverse, len(exact_scores))
-        return [
-            self._sampler.select(draw.mechanism, scores, scale, name, -1 if level is None else level, group)
-            for group, (scores, scale) in enumerate(zip(exact_scores, scales, strict=True))
-        ]
+
+        def drawn() -> NDArray[np.int64]:
+            chosen = [
+                self._sampler.select(draw.mechanism, scores, scale, name, -1 if level is None else level, group)
+                for group, (scores, scale) in enumerate(zip(exact_scores, scales, strict=True))
+            ]
+            return np.array(chosen, dtype=np.int64)
+
+        indices: list[int] = self._once(draw, (len(exact_scores),), drawn).tolist()
+        return indices
 
     def box_sums(
         self,
@@ -274,8 +307,15 @@ class Door:
             )
         self._write(draw, "weight of a row", 1.0, draw.multiplier, 0.0, 1.0 / draw.multiplier, n_draws)
         scales = [CoverScale(step, limit) for step in steps]
-        exponent, published = 1.0 / draw.multiplier, bool(self.plan.defects)
-        return self._sampler.cover(exact_points, scales, picks_per_scale, exponent, name, published=published)
+        exponent = 1.0 / draw.multiplier
+        if self.plan.defects:
+            # As many vectors as the published code happens to find; not for release, so nothing is kept.
+            return self._sampler.cover(exact_points, scales, picks_per_scale, exponent, name, published=True)
+
+        def drawn() -> NDArray[np.int64]:
+            return np.stack(self._sampler.cover(exact_points, scales, picks_per_scale, exponent, name))
+
+        return list(self._once(draw, (len(steps), picks_per_scale, exact_points.shape[1]), drawn))
 
     def means(
         self,
@@ -307,8 +347,12 @@ class Door:
         parts = self._parts(draw, float(scales.min()), exact_means.shape[1], _MOST_PARTS_OF_SUMS)
         largest = float(scales.max()) * parts
         self._write(draw, "moves of a mean", self.rows_per_person, scale, largest, inverse, exact_means.size)
-        noise = self._sampler.noise(draw.mechanism, scales * parts, name).reshape(exact_means.shape)
-        return _whole(exact_means * parts + noise, parts)
+
+        def drawn() -> NDArray[np.int64]:
+            noise = self._sampler.noise(draw.mechanism, scales * parts, name).reshape(exact_means.shape)
+            return _whole(exact_means * parts + noise, parts)
+
+        return self._once(draw, exact_means.shape, drawn)
 
     def bounded_sums(
         self,
@@ -332,13 +376,17 @@ class Door:
         self._write(draw, unit, 1.0, draw.multiplier, largest, 1.0 / draw.multiplier, exact_sums.size)
         low, high = np.ceil(bounds[0]), np.floor(bounds[1])
         clipped = np.clip(exact_sums, low, high).astype(np.int64)
-        noisy, missing, tries = np.empty_like(clipped), np.ones(clipped.shape, dtype=bool), 0
-        while missing.any():
-            noise = self._sampler.noise("discrete Laplace", scales[missing], name, step, tries)
-            noisy[missing] = clipped[missing] + noise
-            missing = (noisy < low) | (noisy > high)
-            tries += 1
-        return noisy
+
+        def drawn() -> NDArray[np.int64]:
+            noisy, missing, tries = np.empty_like(clipped), np.ones(clipped.shape, dtype=bool), 0
+            while missing.any():
+                noise = self._sampler.noise("discrete Laplace", scales[missing], name, step, tries)
+                noisy[missing] = clipped[missing] + noise
+                missing = (noisy < low) | (noisy > high)
+                tries += 1
+            return noisy
+
+        return self._once(draw, clipped.shape, drawn)
 
     def _sums(
         self,
@@ -353,8 +401,24 @@ class Door:
         parts = self._parts(draw, float(scales.min()), exact_sums.shape[1], _MOST_PARTS_OF_SUMS)
         largest = float(scales.max()) * parts
         self._write(draw, unit, self.rows_per_person, self._scale(draw), largest, inverse, exact_sums.size)
-        noise = self._sampler.noise(draw.mechanism, scales * parts, name, step or 0).reshape(exact_sums.shape)
-        return _whole(exact_sums * parts + noise, parts), scales * _DEVIATION[draw.mechanism]
+
+        def drawn() -> NDArray[np.int64]:
+            noise = self._sampler.noise(draw.mechanism, scales * parts, name, step or 0).reshape(exact_sums.shape)
+            return _whole(exact_sums * parts + noise, parts)
+
+        return self._once(draw, exact_sums.shape, drawn), scales * _DEVIATION[draw.mechanism]
+
+    def _once(
+        self, draw: PlannedDraw, shape: tuple[int, ...], drawn: Callable[[], NDArray[np.int64]]
+    ) -> NDArray[np.int64]:
+        """Return what a draw releases: what it released before if the journal knows, else drawn now and kept first."""
+        if self._journal is None:
+            return drawn()
+        released = self._journal.recall(draw.name, draw.level, shape)
+        if released is None:
+            released = drawn()
+            self._journal.keep(draw.name, draw.level, released)
+        return released
 
     def _parts(self, draw: PlannedDraw, scale: float, n_changed: int, most: int) -> int:
         """Return into how many parts a unit is divided before noise is drawn: a power of two, public.

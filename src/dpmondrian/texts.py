@@ -9,12 +9,27 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import date, datetime, time
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
 
-__all__ = ["NoTextError", "canonical", "canonical_text", "text_of", "texts_of_arrow", "texts_of_values"]
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmondrian.exceptions import DataError
+
+__all__ = [
+    "NoTextError",
+    "canonical",
+    "canonical_text",
+    "text_of",
+    "texts_of_arrow",
+    "texts_of_column",
+    "texts_of_values",
+]
 
 _LARGEST_EXACT_FLOAT = 2.0**53
 
@@ -63,6 +78,8 @@ _CANONICAL = (
     (r"^[Ff]alse$|^FALSE$", "false"),
 )
 """Files write one value in several ways: " 1", "1.0" and "1", "True" and "true"."""
+_NOT_CANONICAL = r"^\s|\s$|^-?[0-9]+\.0+$|^-0$|^(?:True|TRUE|False|FALSE)$"
+"""What the patterns above would change."""
 
 
 def canonical_text(text: str) -> str:
@@ -76,6 +93,8 @@ def canonical(texts: Any) -> Any:
     """Return an Arrow array of texts, each written in its one way: `canonical_text`."""
     import pyarrow.compute as pc
 
+    if not pc.any(pc.match_substring_regex(texts, _NOT_CANONICAL)).as_py():  # several times faster, and usual
+        return texts
     for pattern, replacement in _CANONICAL:
         texts = pc.replace_substring_regex(texts, pattern, replacement)
     return texts
@@ -118,7 +137,33 @@ def texts_of_arrow(array: Any) -> Any:
         return array.cast(pa.large_string())
     if pa.types.is_nested(array.type):
         raise NoTextError
+    if pa.types.is_integer(array.type):
+        return array.cast(pa.large_string())
     if pa.types.is_timestamp(array.type) and array.type.unit == "ns":  # Python's dates have no nanoseconds
         return array.cast(pa.string()).cast(pa.large_string())
     encoded = array.dictionary_encode()
     return texts_of_values(encoded.dictionary.to_pylist()).take(encoded.indices)
+
+
+def texts_of_column(column: nw.Series[Any]) -> Any:
+    """Return the texts of a column of any library, each from its own value and written in its one way."""
+    with suppress(Exception):
+        return canonical(_own_texts(column, column.to_native()))
+    # Outside of the block: errors of Arrow quote a value.
+    raise DataError(
+        f"Column {column.name!r} holds values that are neither texts nor numbers. Leave it out, or turn them into texts."
+    )
+
+
+def _own_texts(column: nw.Series[Any], native: Any) -> Any:
+    if getattr(getattr(native, "dtype", None), "hasobject", False):  # pandas: any Python values
+        return texts_of_values(native)
+    if hasattr(getattr(native, "cat", None), "categories"):  # pandas, whose categories may be any Python values too
+        return texts_of_values(native.cat.categories).take(_arrow_codes(native.cat.codes.to_numpy()))
+    return texts_of_arrow(column.to_arrow())
+
+
+def _arrow_codes(codes: NDArray[Any]) -> Any:
+    import pyarrow as pa
+
+    return pa.array(codes.astype(np.int64), mask=codes < 0)

@@ -50,7 +50,7 @@ WIDTHS = np.linspace(0.001, 0.1, 100)
 
 def averaged_gaps(engine, door, noisy_total, n_columns):
     """Algorithm 2 as published: the sorted gaps of all columns are averaged position by position."""
-    places = np.sort(engine.places.astype(np.float64), axis=1) / 2**16
+    places = np.sort(engine.places(), axis=1) / 2**16
     averages = np.diff(places, axis=1).mean(axis=0)
     within = np.array([(averages <= width).sum() for width in WIDTHS])
     scores = -np.abs(100 * within - GAP_PERCENTILE * averages.size)

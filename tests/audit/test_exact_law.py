@@ -10,8 +10,9 @@ import pytest
 from dpmondrian.audit import log_law, worst_small_table
 from dpmondrian.audit.exact_law import law_change
 from dpmondrian.centres.clipped import Groups, MeanFinder, Means
+from dpmondrian.coordinates import Coordinates
 from dpmondrian.domain import Column, Schema
-from dpmondrian.engines.memory import MemoryEngine
+from dpmondrian.engines.local import LocalEngine
 from dpmondrian.exceptions import ParameterError
 from dpmondrian.frames import read_table
 from dpmondrian.grid import Grid
@@ -168,7 +169,7 @@ SCHEMA = Schema((Column("x", 0.0, 10.0),))
 
 
 def engine_of(table):
-    return MemoryEngine(read_table(np.array(table, dtype=np.float64).reshape(-1, 1)), SCHEMA, "error")
+    return LocalEngine(read_table(np.array(table, dtype=np.float64).reshape(-1, 1)), Coordinates(SCHEMA), "error")
 
 
 def gap_scores(table):

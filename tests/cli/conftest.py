@@ -42,10 +42,37 @@ def dpm(capsys, monkeypatch):
 def dpm_process():
     """Return a function that runs ``dpm`` with arguments in a process of its own."""
 
-    def run(*arguments, **options):
-        command = [sys.executable, "-m", "dpmondrian", *map(str, arguments)]
+    def run(*arguments, program=("-m", "dpmondrian"), **options):
+        command = [sys.executable, *program, *map(str, arguments)]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, **options)
         return Done(done.returncode, done.stdout, done.stderr)
+
+    return run
+
+
+CANARY = "987654.321"
+
+
+def written(folder):
+    """Return the names of all files and folders, hidden ones too."""
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+@pytest.fixture
+def refused(tmp_path, dpm, monkeypatch):
+    """Return a function that runs a command, which must fail in one sentence and leave nothing behind."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(code, fragment, *arguments):
+        before = written(tmp_path)
+        done = dpm(*arguments)
+        assert done.code == code, done
+        assert done.out == ""
+        assert fragment in " ".join(done.err.replace("│", " ").split())
+        assert CANARY not in done.err
+        assert "CANARY" not in done.err
+        assert written(tmp_path) == before
+        return done
 
     return run
 

@@ -25,7 +25,7 @@ def hidden(folder):
 
 def test_an_interrupt_before_the_charge(dpm, people, tmp_path, monkeypatch):
     budget = Budget.create(tmp_path / "budget.json", 3.0, 1e-6)
-    monkeypatch.setattr(command, "read_rows", interrupt)
+    monkeypatch.setattr(command, "check_rows", interrupt)
     done = dpm("cluster", people, *BOUNDS, "--out", tmp_path / "out", "--budget", budget.path)
     assert (done.code, done.err) == (130, "Stopped. Nothing was written.\n")
     assert hidden(tmp_path) == []
@@ -40,6 +40,15 @@ def test_an_interrupt_after_the_charge_says_so(dpm, people, tmp_path, monkeypatc
     assert done.err.endswith("Stopped. Nothing was written.\n")
     assert budget.read().spent_epsilon == 1.0
     assert not (tmp_path / "out").exists()
+
+
+def test_an_interrupt_while_labels_are_written_keeps_the_release(dpm, people, tmp_path, monkeypatch):
+    monkeypatch.setattr(command, "write_labels", interrupt)
+    done = dpm("cluster", people, *BOUNDS, "--out", tmp_path / "out", "--labels")
+    assert done.code == 130
+    assert "is complete; only the labels are missing" in done.err
+    assert done.err.endswith("Stopped. The labels are not written.\n")
+    assert sorted(os.listdir(tmp_path / "out")) == ["centres.csv", "release.json", "report.html"]
 
 
 def test_a_finished_folder_that_cannot_get_its_name_is_kept(dpm, people, tmp_path, monkeypatch):
@@ -85,7 +94,7 @@ def test_signals_clean_up(people, tmp_path, number):
     code = (
         "import sys, time\nfrom dpmondrian.cli import cluster\nfrom dpmondrian.cli.main import main\n"
         "def wait(*_):\n    print('reading', flush=True)\n    time.sleep(60)\n"
-        "cluster.read_rows = wait\nsys.argv[0] = 'dpm'\nmain()"
+        "cluster.check_rows = wait\nsys.argv[0] = 'dpm'\nmain()"
     )
     arguments = ["cluster", str(people), *BOUNDS, "--out", str(tmp_path / "out")]
     running = subprocess.Popen(

@@ -13,33 +13,7 @@ from filelock import FileLock
 
 from dpmondrian.files.budget import Budget
 
-from .conftest import BOUNDS, HEADER, people_lines
-
-CANARY = "987654.321"
-
-
-def written(folder):
-    """Return the names of all files and folders, hidden ones too."""
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
-
-
-@pytest.fixture
-def refused(tmp_path, dpm, monkeypatch):
-    """Return a function that runs a command, which must fail in one sentence and leave nothing behind."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(code, fragment, *arguments):
-        before = written(tmp_path)
-        done = dpm(*arguments)
-        assert done.code == code, done
-        assert done.out == ""
-        assert fragment in " ".join(done.err.replace("│", " ").split())
-        assert CANARY not in done.err
-        assert "CANARY" not in done.err
-        assert written(tmp_path) == before
-        return done
-
-    return run
+from .conftest import BOUNDS, CANARY, HEADER, people_lines, written
 
 
 def rows_with(**values):
@@ -258,7 +232,7 @@ def test_a_defect_tells_its_kind_only(dpm, people, monkeypatch, tmp_path):
     def broken(*_):
         raise ZeroDivisionError(f"value {CANARY}")
 
-    monkeypatch.setattr(command, "read_rows", broken)
+    monkeypatch.setattr(command, "check_rows", broken)
     done = dpm("cluster", people, *BOUNDS, "--out", tmp_path / "out")
     assert done.code == 1
     assert "ZeroDivisionError" in done.err

@@ -6,6 +6,7 @@ import datetime
 import math
 from decimal import Decimal
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -247,7 +248,7 @@ def test_missing_values(blobs, value, variant):
         (np.array([[10**400, 1.0]], dtype=object), ["numbers"]),
         (np.array([["2024-01-01"]], dtype="datetime64[D]"), ["datetime64", "numbers"]),
         (np.zeros(3, dtype=[("a", float)]), ["2D"]),
-        (pl.DataFrame({"x": [1.0, 2.0]}).lazy(), ["collect()"]),
+        (nw.from_native(pl.DataFrame({"x": [1.0, 2.0]}).lazy()), ["collect()"]),
     ],
 )  # fmt: skip
 def test_tables_that_cannot_be_used(X, fragments):

@@ -13,7 +13,7 @@ from sklearn.metrics import adjusted_rand_score
 from dpmondrian import DPM, BoundsError, Column, DataError, ParameterError, Release, ReleaseFileError, Schema
 from dpmondrian.baselines import FastLloyd
 from dpmondrian.coordinates import Coordinates
-from dpmondrian.engines.memory import MemoryEngine
+from dpmondrian.engines.local import LocalEngine
 from dpmondrian.frames import read_table
 from dpmondrian.grid import Grid
 
@@ -243,10 +243,10 @@ def test_directions_cost_nothing():
 def test_places_of_directions_are_not_kept():
     rows, _ = ellipses(1000)
     coordinates = Coordinates(Schema((Column("x", 0, 100), Column("y", 0, 100))), 7)
-    with MemoryEngine(coordinates.view(read_table(rows), "error"), coordinates.schema, "error") as engine:
+    with LocalEngine(read_table(rows), coordinates, "error") as engine:
         engine.encode(Grid.with_windows(coordinates.schema, 128, 2))
         assert engine.histograms([0]).shape == (1, 9, 256)
-        assert engine.places.base.shape == (2, 1000)
+        assert engine.places().shape == (2, 1000)
 
 
 # Missing values

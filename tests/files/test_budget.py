@@ -204,6 +204,24 @@ def test_finish_takes_an_open_charge_once(budget):
     assert budget.read().spent_epsilon == 0.1
 
 
+def test_a_run_that_is_continued_is_charged_once(budget, path):
+    assert budget.find("run-1") is None
+    assert budget.charge(0.6, 1e-7, "x", "one row", "run-1") == "run-1"
+    before = path.read_bytes()
+    assert budget.charge(0.6, 1e-7, "x", "one row", "run-1") == "run-1", "although too little is left for another one"
+    assert path.read_bytes() == before
+    assert (budget.find("run-1").epsilon, budget.find("run-1").is_released) == (0.6, False)
+    for other in ((0.5, 1e-7, "x", "one row"), (0.6, 0.0, "x", "one row"), (0.6, 1e-7, "x", "one person")):
+        with pytest.raises(BudgetError, match=r"has another charge with the id 'run-1'. Nothing was charged"):
+            budget.charge(*other, "run-1")
+    budget.finish("run-1", SHA)
+    assert budget.find("run-1").is_released
+    for wrong in ("", "UPPER", "x" * 65, 5, "a b"):
+        with pytest.raises(ParameterError, match="'entry_id' parameter"):
+            budget.charge(0.1, 0, "x", entry_id=wrong)
+    assert len(budget.read().entries) == 1
+
+
 def test_create_never_overwrites(budget, path, tmp_path):
     before = path.read_bytes()
     with pytest.raises(BudgetError, match="exists and is not overwritten"):

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from dpmondrian.exceptions import DPMondrianError, OutputError
-from dpmondrian.files.output import free_reserve, new_folder, put_bytes, write_file
+from dpmondrian.files.output import free_reserve, new_folder, new_private_file, put_bytes, write_file
 
 SMALL = 4096
 
@@ -222,7 +222,7 @@ def test_room_is_taken_where_the_system_cannot_reserve(tmp_path, monkeypatch):
 LIMITED = """
 import os, resource, signal, sys
 from dpmondrian.exceptions import OutputError
-from dpmondrian.files.output import new_folder, write_file
+from dpmondrian.files.output import new_folder, new_private_file, write_file
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 if "fill" in sys.argv:
@@ -238,6 +238,11 @@ try:
         write_file(folder / "a", "a" * 200_000)
 except OutputError as error:
     print(error)
+try:
+    with new_private_file(sys.argv[1] + "/a") as file:
+        file.write(b"a" * 200_000)
+except OutputError as error:
+    print(error)
 write_file(sys.argv[1] + "/old.txt", "old")
 try:
     write_file(sys.argv[1] + "/old.txt", "n" * 200_000, overwrite=True)
@@ -251,9 +256,10 @@ def test_files_that_may_not_grow(tmp_path, way):
     done = subprocess.run(
         [sys.executable, "-c", LIMITED, str(tmp_path), way], capture_output=True, text=True, timeout=60, check=True
     )
-    first, second, third = done.stdout.splitlines()
+    first, *others = done.stdout.splitlines()
     assert first.startswith("False ")  # the block did not run
-    assert all("may not become that large" in line for line in (first, second, third))
+    assert len(others) == 3
+    assert all("may not become that large" in line for line in (first, *others))
     assert names_in(tmp_path) == ["old.txt"]
     assert (tmp_path / "old.txt").read_text() == "old"
 
@@ -352,14 +358,38 @@ def test_other_errors_of_the_block_are_its_own(tmp_path):
         (folder / "none").read_text()
 
 
-def test_bytes_and_private_files(tmp_path):
-    put_bytes(tmp_path / "a", b"\xff\x00", private=True)
+def test_bytes(tmp_path):
+    put_bytes(tmp_path / "a", b"\xff\x00")
     assert (tmp_path / "a").read_bytes() == b"\xff\x00"
-    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o600
     with pytest.raises(OutputError, match="exists"):
         put_bytes(tmp_path / "a", b"")
-    put_bytes(tmp_path / "a", b"new", overwrite=True, private=True)
+    put_bytes(tmp_path / "a", b"new", overwrite=True)
     assert (tmp_path / "a").read_bytes() == b"new"
+
+
+def test_a_file_that_is_written_bit_by_bit_appears_when_it_is_complete(tmp_path):
+    with new_folder(tmp_path / "results", SMALL) as folder, new_private_file(folder / "a") as file:
+        file.write(b"on")
+        assert names_in(tmp_path) == [folder.name]
+        assert not (folder / "a").exists()
+        assert not (folder / ".dpmondrian-reserved").exists(), "the reserved room is for such files"
+        file.write(b"e")
+    assert (tmp_path / "results" / "a").read_bytes() == b"one"
+    assert stat.S_IMODE((tmp_path / "results" / "a").stat().st_mode) == 0o600
+    with pytest.raises(OutputError, match="exists"), new_private_file(tmp_path / "results" / "a"):
+        pytest.fail("the block must not run")
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_nothing_is_left_of_a_file_when_the_block_fails(tmp_path, error):
+    def fail():
+        with new_private_file(tmp_path / "a") as file:
+            file.write(b"half")
+            raise error
+
+    with pytest.raises(error):
+        fail()
+    assert names_in(tmp_path) == []
 
 
 def test_files_have_the_usual_permissions(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -67,7 +68,7 @@ BAD_TABLES = {
     "text in arrow": lambda rows: pa.table({"a": pa.array(words(rows)[:, 0].tolist())}),
     "the same name twice": lambda rows: pd.DataFrame(rows, columns=["a", "a"]),
     "a series": lambda rows: pd.Series(rows[:, 0]),
-    "a lazy frame": lambda rows: pl.DataFrame(rows, schema=NAMES).lazy(),
+    "a lazy frame": lambda rows: nw.from_native(pl.DataFrame(rows, schema=NAMES).lazy()),
 }  # fmt: skip
 
 

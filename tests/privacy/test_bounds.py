@@ -59,8 +59,8 @@ class SpySampler:
         self.calls.append((mechanism, np.ravel(scales).tolist(), purpose))
         return self._sampler.noise(mechanism, scales, *purpose)
 
-    def row_keys(self, n_rows):
-        return self._sampler.row_keys(n_rows)
+    def person_key(self):
+        return self._sampler.person_key()
 
 
 @dataclass

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from dpmondrian.coordinates import Coordinates
 from dpmondrian.domain import Column, Schema
-from dpmondrian.engines.memory import MemoryEngine
+from dpmondrian.engines.local import LocalEngine
 from dpmondrian.frames import read_table
 from dpmondrian.tree.intervals import (
     GAP_PERCENTILE,
@@ -30,7 +31,7 @@ class CatchingDoor:
 
 def engine_of(rows):
     schema = Schema(tuple(Column(f"x{j}", 0.0, UPPER) for j in range(rows.shape[1])))
-    return MemoryEngine(read_table(rows), schema, "error")
+    return LocalEngine(read_table(rows), Coordinates(schema), "error")
 
 
 def scores_of(rows, noisy_total):
@@ -69,7 +70,7 @@ def test_gaps_are_counted_as_defined(case, thresholds):
     rows, _ = case
     scaled = np.clip(rows, 0.0, UPPER) / UPPER
     gaps = [gap for column in scaled.T for gap in np.diff(np.sort(column))]
-    counts, n_gaps = engine_of(rows).gap_counts(np.array(thresholds))
+    counts, n_gaps = engine_of(rows).gap_counts(np.array(thresholds), 1.0)
     assert n_gaps == len(gaps)
     assert counts.tolist() == [sum(gap <= threshold for gap in gaps) for threshold in thresholds]
 
@@ -80,7 +81,7 @@ def test_declared_change_is_attained(n_columns):
     rows = np.repeat([*np.linspace(0, 1, 200), 4.0], n_columns).reshape(-1, n_columns)
 
     def score(table):
-        [within], n_gaps = engine_of(table).gap_counts(np.array([0.25]))
+        [within], n_gaps = engine_of(table).gap_counts(np.array([0.25]), 1.0)
         return -abs(100 * within - GAP_PERCENTILE * n_gaps)
 
     change = score(np.vstack([rows, np.full(n_columns, 2.5)])) - score(rows)

@@ -17,8 +17,9 @@ from dpmondrian.algorithm import cluster, make_plan
 from dpmondrian.audit import compare_runs
 from dpmondrian.audit.recording import record
 from dpmondrian.coordinates import Coordinates
-from dpmondrian.engines import memory, threads
-from dpmondrian.engines.memory import MemoryEngine
+from dpmondrian.engines import coded, local, threads
+from dpmondrian.engines.local import LocalEngine
+from dpmondrian.engines.questions import NodeCounts
 from dpmondrian.frames import read_table
 from dpmondrian.kernels import compiled, reference
 from dpmondrian.release import Door
@@ -57,7 +58,7 @@ def table_of(rows, schema):
     return read_table(pa.table(columns), schema.categories)
 
 
-def algorithm(parameters, engine=MemoryEngine, door=Door):
+def algorithm(parameters, engine=LocalEngine, door=Door):
     """Return the algorithm as a function of rows, with parts of it exchanged."""
     parameters = {"epsilon": 8.0, "delta": 1e-6, "max_depth": 3, "windows": 16, **parameters}
     on_missing, schema = parameters.pop("on_missing", "error"), parameters.pop("bounds", SCHEMA)
@@ -66,7 +67,7 @@ def algorithm(parameters, engine=MemoryEngine, door=Door):
 
     def clusters_of(rows):
         table, own_door = table_of(rows, schema), door(make_plan(run_settings), run_settings.rows_per_person)
-        with engine(coordinates.view(table, on_missing), coordinates.schema, on_missing) as rows_engine:
+        with engine(table, coordinates, on_missing) as rows_engine:
             return cluster(rows_engine, own_door, coordinates.schema, run_settings)
 
     return clusters_of
@@ -269,6 +270,20 @@ def test_more_rows_than_declared_are_not_covered():
         compare(rows, np.vstack([rows, rows[:1], rows[:1]]), {})
 
 
+def in_one_group(places):
+    """Return rows of places as kernels take them: coded, in order, and all in one group."""
+    places = np.array(places).T
+    codes, rests = (places // 256).astype(np.uint8), (places % 256).astype(np.uint8)
+    coded_rows = codes, rests, np.full(len(places), 256.0), np.ones(len(places))
+    return coded_rows, np.arange(places.shape[1], dtype=np.uint32), np.array([0, places.shape[1]])
+
+
+def measured(places):
+    """Return the same with the columns in which distances are taken: all."""
+    coded_rows, order, starts = in_one_group(places)
+    return coded_rows, np.arange(len(coded_rows[1])), order, starts
+
+
 row_values = st.tuples(
     st.sampled_from([-1e9, 0.0, 50.0, 100.0, 1e9]) | st.floats(-10, 110),
     st.sampled_from([-1.0, 0.0, 1.0]) | st.floats(-1.5, 1.5),
@@ -301,10 +316,9 @@ def test_one_row_moves_a_clipped_sum_by_no_more_than_the_radius(rows, centre, ra
     for kernels in (compiled, reference):
         sums = [np.zeros(3, dtype=np.int64)]
         for n_rows in range(1, len(rows) + 1):
-            places = np.array(rows[:n_rows], dtype=np.uint16).T.copy()
-            starts = np.array([0, n_rows])
-            [total] = kernels.clipped_sums(places, starts, np.array([centre]), np.array([radius]), norm)
-            sums.append(total)
+            total = np.zeros((1, 3), dtype=np.int64)
+            kernels.clipped_sums(*measured(rows[:n_rows]), np.array([centre]), np.array([radius]), norm, total)
+            sums.append(total[0])
         for change in np.diff(sums, axis=0).tolist():
             squared_or_absolute = sum(c * c if norm == 2 else abs(c) for c in change)
             assert squared_or_absolute <= (radius * radius if norm == 2 else radius)
@@ -325,8 +339,8 @@ def test_one_row_raises_the_score_of_a_radius_by_one_or_not_at_all(rows, centre,
     for kernels in (compiled, reference):
         held = [np.zeros(len(limits), dtype=np.int64)]
         for n_rows in range(1, len(rows) + 1):
-            places, starts = np.array(rows[:n_rows], dtype=np.uint16).T.copy(), np.array([0, n_rows])
-            counts = kernels.radius_counts(places, starts, np.array([centre]), np.array([limits]), norm)
+            counts = np.zeros(len(limits) + 1, dtype=np.int64)
+            kernels.radius_counts(*measured(rows[:n_rows]), np.array([centre]), np.array([limits]), norm, counts)
             assert counts.sum() == n_rows
             held.append(np.cumsum(counts[:-1]))
         changes = np.diff(held, axis=0)
@@ -349,8 +363,8 @@ def test_one_row_counts_once_for_bridges(rows, centres, data):
     for kernels in (compiled, reference):
         counts = [np.zeros(5 * len(pairs) + n_centres, dtype=np.int64)]
         for n_rows in range(1, len(rows) + 1):
-            places = np.array(rows[:n_rows], dtype=np.uint16).T.copy()
-            counts.append(kernels.bridge_counts(places, np.array(centres), pair_of, len(pairs), 5))
+            counts.append(np.zeros_like(counts[0]))
+            kernels.bridge_counts(*in_one_group(rows[:n_rows]), np.array(centres), pair_of, len(pairs), 5, counts[-1])
         for change in np.diff(counts, axis=0):
             assert np.sort(change).tolist() == [0] * (len(change) - 1) + [1]
 
@@ -364,9 +378,9 @@ def test_one_row_raises_silhouettes_by_no_more_than_all_steps(rows, centres, dat
     for kernels in (compiled, reference):
         alone, scores = [], [np.zeros(len(taken), dtype=np.int64)]
         for n_rows in range(1, len(rows) + 1):
-            places = np.array(rows[:n_rows], dtype=np.uint16).T.copy()
-            scores.append(kernels.silhouettes(places, np.array(centres), taken, STEPS))
-            alone.append(kernels.silhouettes(places[:, -1:].copy(), np.array(centres), taken, STEPS))
+            for sums, own in ((scores, rows[:n_rows]), (alone, rows[n_rows - 1 : n_rows])):
+                sums.append(np.zeros(len(taken), dtype=np.int64))
+                kernels.silhouettes(*in_one_group(own), np.array(centres), taken, STEPS, sums[-1])
         changes = np.diff(scores, axis=0)
         assert np.all((changes >= 0) & (changes <= STEPS))
         assert changes.tolist() == np.array(alone).tolist()
@@ -383,7 +397,8 @@ def test_order_blocks_and_threads_change_nothing(monkeypatch, config, n_threads,
     one, _ = run(rows, parameters)
     monkeypatch.setattr(frames, "BLOCK_ROWS", 37)
     monkeypatch.setattr(threads, "_ROWS_PER_THREAD", 10)
-    monkeypatch.setattr(memory, "_ROWS_PER_GROUPING", 23)
+    monkeypatch.setattr(local, "BLOCK_ROWS", 23)
+    monkeypatch.setattr(coded, "BLOCK_ROWS", 11)
     monkeypatch.setattr(threads.os, "cpu_count", lambda: n_threads)
     shuffled, _ = run(np.random.default_rng(0).permutation(rows), parameters)
     for before, after in zip(one.queries, shuffled.queries, strict=True):
@@ -391,89 +406,113 @@ def test_order_blocks_and_threads_change_nothing(monkeypatch, config, n_threads,
         assert all(np.array_equal(a, b) for a, b in zip(before.exact, after.exact, strict=True))
 
 
-class CountsTwice(MemoryEngine):
+class CountsTwice(LocalEngine):
     def encode(self, grid):
         return 2 * super().encode(grid)
 
 
-class HeavyHistograms(MemoryEngine):
+class HeavyHistograms(LocalEngine):
     def histograms(self, nodes):
         return 2 * super().histograms(nodes)
 
 
-class LearnsBounds(MemoryEngine):
+class LearnsBounds(LocalEngine):
     """Scales the rows to their own range, as one is used to do with data that is not private."""
 
-    def __init__(self, table, schema, on_missing):
-        rows = np.concatenate([np.empty((0, table.n_columns)), *table.blocks()])
+    def __init__(self, table, coordinates, on_missing):
+        rows, schema = np.concatenate([np.empty((0, table.n_columns)), *table.blocks()]), coordinates.schema
         low, high = rows.min(axis=0), rows.max(axis=0)
         scaled = schema.lower + (rows - low) / (high - low) * (schema.upper - schema.lower)
-        super().__init__(read_table(scaled), schema, on_missing)
+        super().__init__(read_table(scaled), coordinates, on_missing)
 
 
-class RoutesByPosition(MemoryEngine):
+class ByPosition:
+    """Cuts that deal the rows out to the two sides in turn."""
+
+    needs_rests = False
+
+    def __init__(self, splits):
+        self._splits = splits
+
+    def move(self, block, node):
+        self._splits.move(block, node)
+        inner = np.flatnonzero(self._splits.column >= 0)
+        for left, right in zip(self._splits.left[inner], self._splits.right[inner], strict=True):
+            moved = np.flatnonzero((node == left) | (node == right))
+            node[moved] = np.where(np.arange(moved.size) % 2 == 0, left, right)
+
+
+class InTurn:
+    """A move to the centres in turn."""
+
+    needs_rests = False
+
+    def __init__(self, n_centres):
+        self._n_centres = n_centres
+
+    def move(self, block, node):
+        node[:] = np.arange(node.size) % self._n_centres
+
+
+class RoutesByPosition(LocalEngine):
     """Sends rows left or right by their place in the table instead of by their code."""
 
     def route(self, splits):
-        super().route(splits)
-        self._nodes_settled()
-        inner = np.flatnonzero(splits.column >= 0)
-        for left, right in zip(splits.left[inner], splits.right[inner], strict=True):
-            moved = np.flatnonzero((self._node == left) | (self._node == right))
-            self._node[moved] = np.where(np.arange(moved.size) % 2 == 0, left, right)
+        self._moves.append(ByPosition(splits))
 
 
-class SumsFromTheCorner(MemoryEngine):
+class SumsFromTheCorner(LocalEngine):
     def box_sums(self, nodes, middle):
         return super().box_sums(nodes, np.zeros_like(middle))
 
 
-class DoesNotClip(MemoryEngine):
+class DoesNotClip(LocalEngine):
     def clipped_sums(self, nodes, centre, radius, norm, columns=None):
         return super().box_sums(nodes, centre)
 
 
-class ClipsToALongerRadius(MemoryEngine):
+class ClipsToALongerRadius(LocalEngine):
     def clipped_sums(self, nodes, centre, radius, norm, columns=None):
         return super().clipped_sums(nodes, centre, radius + radius // 10 + 1, norm, columns)
 
 
-class ClipsTheOtherNorm(MemoryEngine):
+class ClipsTheOtherNorm(LocalEngine):
     """Clips to the L2 ball where the noise is calibrated to L1."""
 
     def clipped_sums(self, nodes, centre, radius, norm, columns=None):
         return super().clipped_sums(nodes, centre, radius, 2, columns)
 
 
-class HeavyRadiusCounts(MemoryEngine):
+class HeavyRadiusCounts(LocalEngine):
     def radius_counts(self, nodes, centre, thresholds, norm, columns=None):
         return 2 * super().radius_counts(nodes, centre, thresholds, norm, columns)
 
 
-class RegroupsByPosition(MemoryEngine):
+class RegroupsByPosition(LocalEngine):
     """Deals the rows out to the centres in turn: a balanced assignment, which looks at other rows."""
 
     def regroup(self, centres):
-        super().regroup(centres)
-        self._node[:] = np.arange(self._node.size) % len(centres)
-        return np.bincount(self._node, minlength=len(centres))
+        self._moves.append(InTurn(len(centres)))
+        return self.total(NodeCounts(len(centres)))
 
 
-class SumsFromTheMiddleOfIndicators(MemoryEngine):
+class SumsFromTheMiddleOfIndicators(LocalEngine):
     """Takes the middle of each indicator, as of other columns: then a row moves all of them at once."""
 
     def box_sums(self, nodes, middle):
         middle = middle.copy()
-        middle[:, 2:] = self._places[2:].max() // 2
+        middle[:, 2:] = self.places()[2:].max() // 2
         return super().box_sums(nodes, middle)
 
 
-class SeveralCategoriesPerRow(MemoryEngine):
+class SeveralCategoriesPerRow(LocalEngine):
     """Sets the indicator of the next category as well."""
 
     def encode(self, grid):
         n_rows = super().encode(grid)
-        self._places[2:] |= np.roll(self._places[2:], 1, axis=0)
+        for part in self._parts:
+            rests = part.rests.get()
+            rests[2:] |= np.roll(rests[2:], 1, axis=0)
         return n_rows
 
 
@@ -510,64 +549,65 @@ def test_a_broken_engine_is_caught(engine, config):
         compare_all(engine=engine)
 
 
-class CountsARowForEveryPair(MemoryEngine):
+def nearest(places, centres):
+    return np.argmin([((places.T - centre) ** 2).sum(axis=1) for centre in centres], axis=0)
+
+
+class CountsARowForEveryPair(LocalEngine):
     """Counts along the way between two centres all rows that lie there, also those nearer to other centres."""
 
     def bridge_counts(self, centres, pair_of, n_pairs, n_bins):
         counts = super().bridge_counts(centres, pair_of, n_pairs, n_bins)
         for a, b in np.argwhere(np.triu(pair_of >= 0)):
             first = pair_of[a, b] * n_bins
-            alone = compiled.bridge_counts(self.places, centres[[a, b]], np.array([[-1, 0], [0, -1]]), 1, n_bins)
+            alone = super().bridge_counts(centres[[a, b]], np.array([[-1, 0], [0, -1]]), 1, n_bins)
             counts[first : first + n_bins] = alone[:n_bins]
         return counts
 
 
-class CountsTheEndsTwice(MemoryEngine):
+class CountsTheEndsTwice(LocalEngine):
     """Counts a row on the way for its nearest centre as well."""
 
     def bridge_counts(self, centres, pair_of, n_pairs, n_bins):
         counts = super().bridge_counts(centres, pair_of, n_pairs, n_bins)
-        node = np.empty(self.places.shape[1], dtype=np.int16)
-        compiled.regroup(self.places, centres, node)
-        counts[-len(centres) :] = np.bincount(node, minlength=len(centres))
+        counts[-len(centres) :] = np.bincount(nearest(self.places(), centres), minlength=len(centres))
         return counts
 
 
-class BridgesBetweenExactMeans(MemoryEngine):
+class BridgesBetweenExactMeans(LocalEngine):
     """Improves the released centres by the rows before it counts."""
 
     def bridge_counts(self, centres, pair_of, n_pairs, n_bins):
-        node = np.empty(self.places.shape[1], dtype=np.int16)
-        compiled.regroup(self.places, centres, node)
-        means = [self.places[:, node == c].mean(axis=1) if np.any(node == c) else m for c, m in enumerate(centres)]
+        places, node = self.places(), nearest(self.places(), centres)
+        means = [places[:, node == c].mean(axis=1) if np.any(node == c) else m for c, m in enumerate(centres)]
         return super().bridge_counts(np.rint(means).astype(np.int64), pair_of, n_pairs, n_bins)
 
 
-class SilhouettesWithoutABound(MemoryEngine):
+class SilhouettesWithoutABound(LocalEngine):
     """Scores how many times as far the second-nearest centre is."""
 
     def silhouettes(self, centres, taken, steps):
         scores = []
         for choice in taken:
-            squares = np.array([((self.places.T.astype(np.int64) - c) ** 2).sum(axis=1) for c in centres[choice]])
+            squares = np.array([((self.places().T - c) ** 2).sum(axis=1) for c in centres[choice]])
             near, far = np.sort(squares, axis=0)[:2]
             scores.append(int((steps * np.sqrt(far / np.maximum(near, 1))).astype(np.int64).sum()))
         return np.array(scores)
 
 
-class SilhouettesFromMinusOne(MemoryEngine):
+class SilhouettesFromMinusOne(LocalEngine):
     """Lets a row that lies between clusters lower the score."""
 
     def silhouettes(self, centres, taken, steps):
-        return 2 * super().silhouettes(centres, taken, steps) - steps * self.places.shape[1]
+        return 2 * super().silhouettes(centres, taken, steps) - steps * self.places().shape[1]
 
 
-class MeanSilhouettes(MemoryEngine):
+class MeanSilhouettes(LocalEngine):
     """Scores the mean over the rows, times a number of rows that is not released."""
 
     def silhouettes(self, centres, taken, steps):
         scores = super().silhouettes(centres, taken, steps)
-        return (scores - scores.min()) * self.places.shape[1] // 50
+        return (scores - scores.min()) * self.places().shape[1] // 50
 
 
 BROKEN_JOINING = [

@@ -1,5 +1,10 @@
 """At most so many rows of a person are kept: one person more changes the kept rows by no more than that."""
 
+import itertools
+import pickle
+from collections import Counter
+
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -9,60 +14,291 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from dpmondrian import DPM, Budget, DataError, ParameterError
+from dpmondrian import DPM, Budget, DataError, ParameterError, persons
 from dpmondrian.accounting.plan import DEFAULT_SHARES, zcdp_plan
-from dpmondrian.frames import first_of_each, read_table
+from dpmondrian.frames import read_table
+from dpmondrian.persons import PersonLimit, kept, kept_in_passes, person_hashes, row_hashes
 from dpmondrian.release import Door
 
 people = st.lists(st.integers(0, 6), max_size=40)
+words = st.integers(0, 2**64 - 1)
 
 
-def kept_numbers(ids, most, keys, on_missing="drop"):
-    """Return the numbers of the rows that are kept of a table with these persons."""
-    frame = pa.table({"who": ids, "row": pa.array(range(len(ids)), pa.float64())})
-    table = read_table(frame, person_id="who").limited(most, np.asarray(keys, dtype=np.uint64), on_missing)
-    assert table.names == ("row",)
-    rows = [int(row) for block in table.blocks() for row in block[:, 0]]
+def key_of(seed):
+    return np.random.default_rng(seed).integers(0, 2**64, 2, dtype=np.uint64)
+
+
+def table_of(ids, values):
+    return read_table(pa.table({"who": ids, "value": pa.array(values, pa.float64())}), person_id="who")
+
+
+def kept_values(ids, values, most, key, on_missing="drop"):
+    """Return the values that are kept of a table with these persons, in order."""
+    table = table_of(ids, values).limited(PersonLimit(most, key), on_missing)
+    assert table.names == ("value",)
+    rows = [float(row) for block in table.blocks() for row in block[:, 0]]
     assert table.n_rows == len(rows)
     return rows
 
 
+def kept_rows(rows, most, key):
+    """Return which of some pairs of a person and a value are kept, and how often."""
+    ids, values = zip(*rows, strict=True) if rows else ((), ())
+    mask = kept(*table_of(pa.array(ids, pa.int64()), values).hashes(key, "drop"), most)
+    return Counter(itertools.compress(rows, mask))
+
+
+# The choice, beside a plain one.
+
+
+def split_mix(row, number):
+    """Return the key of one of equal rows."""
+    if number == 0:
+        return row
+    word = (row + number * 0x9E3779B97F4A7C15) % 2**64
+    word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    word = (word ^ word >> 27) * 0x94D049BB133111EB % 2**64
+    return word ^ word >> 31
+
+
+def plainly_kept(person, rows, most):
+    """Return which rows are kept, person by person."""
+    result = np.zeros(len(rows), dtype=bool)
+    for own in {tuple(words) for words in person.tolist()} - {(0, 0)}:
+        seen, keys = Counter(), []
+        for position, (words, row) in enumerate(zip(person.tolist(), rows.tolist(), strict=True)):
+            if tuple(words) == own:
+                keys.append((split_mix(row, seen[row]), row, position))
+                seen[row] += 1
+        result[[position for _, _, position in sorted(keys)[:most]]] = True
+    return result
+
+
+@st.composite
+def hashes(draw):
+    """Draw hashes with many equal ones, and different ones that begin alike: what hashes of real rows do once in a lifetime."""
+    alike = st.sampled_from([0, 1, 2**32, 2**48, 2**48 + 1, 2**63, 2**64 - 1])
+    n_rows = draw(st.integers(0, 40))
+    column = st.lists(alike | words, min_size=n_rows, max_size=n_rows)
+    few = draw(st.lists(st.tuples(alike, alike, alike | words), min_size=1, max_size=5))
+    rows = draw(st.lists(st.sampled_from(few), min_size=n_rows, max_size=n_rows))
+    if draw(st.booleans()):
+        rows = list(zip(draw(column), draw(column), draw(column), strict=True))
+    array = np.array(rows, dtype=np.uint64).reshape(n_rows, 3)
+    return np.ascontiguousarray(array[:, :2]), np.ascontiguousarray(array[:, 2])
+
+
+def blocks_of(person, rows, cuts):
+    edges = [0, *sorted(min(cut, len(rows)) for cut in cuts), len(rows)]
+    return [(person[i:j], rows[i:j]) for i, j in itertools.pairwise(edges)]
+
+
+@settings(derandomize=True, deadline=None, max_examples=150)
+@given(hashes(), st.integers(1, 5), st.lists(st.integers(0, 40), max_size=6), st.integers(1, 12))
+def test_the_same_rows_are_kept_as_by_a_plain_choice(drawn, most, cuts, rows_at_once):
+    """In memory, or in passes over any blocks that hold only some rows at a time."""
+    expected = plainly_kept(*drawn, most).tolist()
+    assert kept(*drawn, most).tolist() == expected
+    blocks = blocks_of(*drawn, cuts)
+    assert kept_in_passes(lambda: iter(blocks), len(drawn[1]), most, rows_at_once).tolist() == expected
+
+
+@pytest.mark.parametrize("n_values", [1, 2, 100, 10**9])
+def test_a_person_with_more_rows_than_are_held_at_once(monkeypatch, n_values):
+    """They may be all alike, all different, or both; of the others in the table nobody has many."""
+    generator = np.random.default_rng(n_values)
+    n_rows, rows_at_once, block_size = 60_000, 2000, 500
+    who = np.where(generator.random(n_rows) < 0.5, 0, generator.integers(1, 20_000, n_rows))
+    person = generator.integers(1, 2**64, (20_000, 2), dtype=np.uint64)[who]
+    rows = np.where(who == 0, generator.integers(0, n_values, n_rows), generator.integers(0, 3, n_rows)).astype(
+        np.uint64
+    )
+    rows = (rows + 1) * np.uint64(0x9E3779B97F4A7C15)
+    blocks = blocks_of(person, rows, range(0, n_rows, block_size))
+    expected = kept(person, rows, 3)
+    assert expected[who == 0].sum() == 3
+    held, ranked = [], persons._ranked
+    monkeypatch.setattr(persons, "_ranked", lambda rows: held.append(len(rows)) or ranked(rows))
+    assert np.array_equal(kept_in_passes(lambda: iter(blocks), n_rows, 3, rows_at_once), expected)
+    assert max(held) <= rows_at_once + block_size + 3
+    assert np.array_equal(
+        kept_in_passes(lambda: iter(blocks), n_rows, 10**6, rows_at_once), np.ones(n_rows, dtype=bool)
+    )
+
+
+def test_rows_of_the_same_person_may_come_in_parts_of_any_table():
+    """As after a shuffle by the hashes of persons: the choice is made in each part for itself."""
+    generator = np.random.default_rng(3)
+    table = table_of(generator.integers(0, 300, 2000), generator.integers(0, 4, 2000))
+    person, rows = table.hashes(key_of(3), "drop")
+    expected = kept(person, rows, 2)
+    for n_parts in (1, 2, 7, 50):
+        part = person[:, 0] % np.uint64(n_parts)
+        found = np.zeros(len(rows), dtype=bool)
+        for number in range(n_parts):
+            found[part == number] = kept(person[part == number], rows[part == number], 2)
+        assert np.array_equal(found, expected)
+
+
+# Neighbouring tables.
+
+
 @settings(derandomize=True, deadline=None, max_examples=200)
-@given(people, st.integers(1, 4), st.integers(0, 2**32), st.integers(0, 40), st.integers(1, 12))
-def test_one_person_more_adds_no_more_than_allowed_and_changes_nobody_else(ids, most, seed, place, n_added):
-    keys = np.random.default_rng(seed).integers(0, 2**64, len(ids) + n_added, dtype=np.uint64)
-    place = min(place, len(ids))
-    added = [*ids[:place], *[99] * n_added, *ids[place:]]
-    theirs = np.arange(place, place + n_added)
-    others = np.delete(np.arange(len(added)), theirs)
-    before = others[kept_numbers(pa.array(ids, pa.int64()), most, keys[others])].tolist()
-    after = kept_numbers(pa.array(added, pa.int64()), most, keys)
-    assert [row for row in after if row not in theirs] == before
-    assert len([row for row in after if row in theirs]) == min(n_added, most)
+@given(people, st.integers(1, 4), st.integers(0, 2**32), st.integers(0, 40), st.integers(1, 12), st.integers(1, 50))
+def test_one_person_more_adds_no_more_than_allowed_and_changes_nobody_else(ids, most, seed, place, n_added, n_values):
+    generator = np.random.default_rng(seed)
+    rows = list(zip(ids, generator.integers(0, n_values, len(ids)).tolist(), strict=True))
+    theirs = [(99, value) for value in generator.integers(0, n_values, n_added).tolist()]
+    before = kept_rows(rows, most, key_of(seed))
+    after = kept_rows([*rows[:place], *theirs, *rows[place:]], most, key_of(seed))
+    assert after - before == Counter({row: n for row, n in after.items() if row[0] == 99})
+    assert (after - before).total() == min(n_added, most)
+    assert not before - after
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_all_small_tables(most):
+    """Every table of up to four rows of two persons and two values, every order of it, and a third person added anywhere."""
+    key = key_of(most)
+    every_row = list(itertools.product((1, 2), (0.0, 1.0)))
+    theirs = [(3, 0.0), (3, 1.0), (3, 1.0), (3, 0.5)]
+    alone = kept_rows(theirs, most, key)
+    assert alone.total() == most
+    for n_rows in range(5):
+        for rows in itertools.combinations_with_replacement(every_row, n_rows):
+            expected = kept_rows(list(rows), most, key)
+            for order in set(itertools.permutations(rows)):
+                place = hash(order) % (n_rows + 1)
+                assert kept_rows([*order[:place], *theirs, *order[place:]], most, key) == expected + alone
 
 
 @settings(derandomize=True, deadline=None, max_examples=100)
-@given(people, st.integers(1, 4), st.integers(0, 2**32))
-def test_everyone_keeps_as_many_rows_as_they_have_or_may(ids, most, seed):
-    keys = np.random.default_rng(seed).integers(0, 2**64, len(ids), dtype=np.uint64)
-    kept = first_of_each(np.array(ids, dtype=np.int64), keys, most)
-    for person in set(ids):
-        theirs = np.array(ids) == person
-        assert (kept & theirs).sum() == min(most, theirs.sum())
-        assert keys[kept & theirs].max() <= keys[~kept & theirs].min(initial=2**64 - 1)
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), max_size=30), st.integers(1, 3), st.randoms())
+def test_the_order_and_the_division_of_the_rows_do_not_matter(rows, most, random):
+    """The kept rows are the same, in files and tables of whatever library, and however an id is written."""
+    key = key_of(len(rows))
+    expected = kept_rows(rows, most, key)
+    random.shuffle(rows)
+    cut = random.randint(0, len(rows))
+    parts = []
+    for frame, write, some in ((pd.DataFrame, float, rows[:cut]), (pl.DataFrame, " {}.0".format, rows[cut:])):
+        table = frame({"who": [write(who) for who, _ in some], "value": [float(value) for _, value in some]})
+        parts.append(read_table(table, person_id="who").hashes(key, "drop") if some else None)
+    person, row = (np.concatenate(part) for part in zip(*filter(None, parts), strict=True)) if rows else (None, None)
+    found = itertools.compress(rows, kept(person, row, most)) if rows else ()
+    assert Counter(found) == expected
+
+
+def test_a_part_of_a_table_is_hashed_like_the_table():
+    generator = np.random.default_rng(0)
+    values = generator.normal(size=(2, 40_000)).astype(np.float32)
+    frame = pa.table({"who": generator.integers(0, 99, 40_000), "x": values[0], "y": values[1]})
+    table = read_table(frame, person_id="who")
+    person, rows = table.hashes(key_of(0), "drop")
+    assert np.array_equal(rows, row_hashes(np.concatenate(list(table.blocks())), person, key_of(0)))
+    for start, stop in ((0, 1), (5, 20_000), (16_384, 40_000)):
+        part = table.between(start, stop).hashes(key_of(0), "drop")
+        assert np.array_equal(part[0], person[start:stop])
+        assert np.array_equal(part[1], rows[start:stop])
+
+
+# Random choice.
 
 
 def test_every_row_of_a_person_is_kept_equally_often():
-    """The rows that are kept are a random choice: not the first, not the last, not the same each time."""
-    generator = np.random.default_rng(0)
-    counts = np.zeros(5)
-    for _ in range(2000):
-        keys = generator.integers(0, 2**64, 8, dtype=np.uint64)
-        for row in kept_numbers([1, 1, 2, 1, 1, 2, 1, 2], 2, keys):
-            if row in (0, 1, 3, 4, 6):
-                counts[[0, 1, 3, 4, 6].index(row)] += 1
-    assert counts.sum() == 4000
-    assert chisquare(counts).pvalue > 1e-6
+    """The rows that are kept are a random choice, and that one of the persons has a row three times counts three times."""
+    table = table_of([1, 1, 1, 2, 1, 1, 2, 2], [5.0, 7.0, 5.0, 1.0, 5.0, 6.0, 2.0, 3.0])
+    chosen = Counter()
+    for seed in range(1000):
+        mask = kept(*table.hashes(key_of(seed), "drop"), 2)
+        values = np.concatenate(list(table.only(mask).blocks()))[:, 0]
+        chosen[tuple(np.sort(values[values > 3]))] += 1
+        chosen[tuple(np.sort(values[values <= 3]))] += 1
+    expected = {(5, 5): 3, (5, 7): 3, (5, 6): 3, (6, 7): 1}  # of the ten pairs of five rows
+    assert chisquare([chosen[pair] for pair in expected], np.array(list(expected.values())) * 100).pvalue > 1e-9
+    assert chisquare([chosen[pair] for pair in ((1, 2), (1, 3), (2, 3))]).pvalue > 1e-9
+    assert len(chosen) == 7
+
+
+def test_the_key_of_persons_is_random():
+    """Every bit of it, different in every run unless there is a seed."""
+    plan = zcdp_plan(1.0, 1e-7, 2, DEFAULT_SHARES)
+    keys = np.array([Door(plan).person_key() for _ in range(2000)])
+    assert keys.shape == (2000, 2)
+    assert keys.dtype == np.uint64
+    assert len(np.unique(keys)) == keys.size
+    bits = np.unpackbits(keys.view(np.uint8), axis=1).sum(axis=0, dtype=np.int64)
+    assert np.abs(bits - 1000).max() < 8 * np.sqrt(500)  # beyond eight deviations in none of 128 bits: below 1e-12
+    seeded = [Door(plan, seed=seed).person_key().tolist() for seed in (1, 1, 2)]
+    assert seeded[0] == seeded[1]
+    assert not set(seeded[0]) & set(seeded[2])
+
+
+def test_the_key_stays_inside(monkeypatch):
+    """Two fits have different keys, and neither what they release nor a pickle of the model holds one."""
+    drawn = []
+    true_key = Door.person_key
+    monkeypatch.setattr(Door, "person_key", lambda door: drawn.append(true_key(door)) or drawn[-1])
+    table = customers()
+    for _ in range(2):
+        model = DPM(epsilon=5.0, bounds={"x": (0, 100), "y": (0, 100)}, person_id="who").fit(table)
+        written = [
+            pickle.dumps(model),
+            model.release_.to_json().encode(),
+            repr(model).encode(),
+            str(model.privacy_).encode(),
+        ]
+        for word in drawn[-1].tolist():
+            for form in (word.to_bytes(8, "little"), word.to_bytes(8, "big"), str(word).encode(), f"{word:x}".encode()):
+                assert not any(form in text for text in written)
+    assert len(drawn) == 2
+    assert not set(drawn[0].tolist()) & set(drawn[1].tolist())
+    assert str(drawn[0][0]) not in repr(PersonLimit(3, drawn[0]))
+
+
+# Who a person is.
+
+
+def column_of(values):
+    return nw.from_native(pa.chunked_array([pa.array(values)]), series_only=True)
+
+
+def test_persons_are_the_texts_of_their_ids():
+    ids = ["1", " 1", "1.0", "01", "a", "A", "a ", "true", "TRUE", "é", "e\u0301", "x" * 300, "x" * 301]
+    found, known = person_hashes(column_of(ids), key_of(0))
+    assert known.all()
+    groups = {}
+    for name, own in zip(ids, found.tolist(), strict=True):
+        groups.setdefault(tuple(own), []).append(name)
+    assert sorted(map(len, groups.values())) == [1, 1, 1, 1, 1, 1, 2, 2, 3]
+    assert ["1", " 1", "1.0"] in groups.values()
+    assert np.array_equal(found[[0]], person_hashes(column_of([1]), key_of(0))[0])
+    assert not np.any(found == person_hashes(column_of(ids), key_of(1))[0])
+
+
+def test_nobody_has_no_hash_and_no_row():
+    ids = ["", "NA", None, "nan", " ", "NULL", "None", "0", "nobody"]
+    found, known = person_hashes(column_of(ids), key_of(0))
+    assert known.tolist() == [False] * 7 + [True] * 2
+    assert not found[:7].any()
+    assert found[7:].all()
+    assert kept(found, np.arange(9, dtype=np.uint64), 5).tolist() == known.tolist()
+    for nothing in ([], [None, ""]):
+        found, known = person_hashes(column_of(pa.array(nothing, pa.string())), key_of(0))
+        assert found.shape == (len(nothing), 2)
+        assert not known.any()
+
+
+@pytest.mark.parametrize("ids", [[1, None, 2], [1.0, float("nan"), 2.0], ["a", None, "b"]])
+def test_rows_of_nobody(ids):
+    values = [5.0, 6.0, 7.0]
+    assert kept_values(ids, values, 1, key_of(0)) == [5.0, 7.0]
+    assert kept_values(ids, values, 1, key_of(0), "middle") == [5.0, 7.0]
+    with pytest.raises(DataError, match="person_id"):
+        kept_values(ids, values, 1, key_of(0), "error")
+
+
+# Whole fits.
 
 
 def customers(frame=pa.table):
@@ -96,15 +332,6 @@ def test_predict_takes_tables_with_and_without_the_persons(tmp_path):
     np.testing.assert_array_equal(DPM.load(tmp_path / "release.json").predict(table), model.labels_)
 
 
-@pytest.mark.parametrize("ids", [[1, None, 2], [1.0, float("nan"), 2.0], ["a", None, "b"]])
-def test_rows_of_nobody(ids):
-    keys = np.arange(3)
-    assert kept_numbers(ids, 1, keys) == [0, 2]
-    assert kept_numbers(ids, 1, keys, "middle") == [0, 2]
-    with pytest.raises(DataError, match="person_id"):
-        kept_numbers(ids, 1, keys, "error")
-
-
 def test_wrong_uses():
     table = customers(pd.DataFrame)
     bounds = {"x": (0, 100), "y": (0, 100)}
@@ -117,19 +344,6 @@ def test_wrong_uses():
     mixed = pd.DataFrame({"who": [1, "a", (2, 3)], "x": [1.0, 2.0, 3.0]})
     with pytest.raises(DataError, match="neither texts nor numbers"):
         DPM(bounds={"x": (0, 100)}, person_id="who").fit(mixed)
-
-
-def test_the_keys_of_rows_are_random():
-    """Uniform over all words, different in every run unless there is a seed."""
-    plan = zcdp_plan(1.0, 1e-7, 2, DEFAULT_SHARES)
-    keys = [Door(plan).row_keys(20_000) for _ in range(2)]
-    assert not np.any(keys[0] == keys[1])
-    for own in keys:
-        assert len(np.unique(own)) == len(own)
-        assert chisquare(np.bincount((own >> np.uint64(58)).astype(np.int64), minlength=64)).pvalue > 1e-9
-    seeded = [Door(plan, seed=1).row_keys(100), Door(plan, seed=1).row_keys(100), Door(plan, seed=2).row_keys(100)]
-    assert np.array_equal(seeded[0], seeded[1])
-    assert not np.any(seeded[0] == seeded[2])
 
 
 def test_a_missing_value_in_a_row_that_was_not_kept_does_not_matter(tmp_path):

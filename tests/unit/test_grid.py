@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from dpmondrian.domain import Column, Schema
+from dpmondrian.domain import Category, Column, Schema
 from dpmondrian.grid import PLACES, Grid
 from dpmondrian.kernels import compiled
 
@@ -17,18 +19,23 @@ def one_column(lower: float, upper: float, whole: bool = False) -> Schema:
     return Schema((Column("a", lower, upper, whole=whole),))
 
 
-def places_and_codes(grid: Grid, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return what a run turns the values of a single column into."""
-    block = np.ascontiguousarray(values, dtype=np.float64)[:, None]
-    places = np.empty((1, len(block)), dtype=np.uint16)
-    codes = np.empty((1, len(block)), dtype=np.uint16)
-    inverse_step = np.where(grid.on_value, np.rint(1.0 / grid.step), 1.0 / grid.step)
+def codes_and_rests(grid: Grid, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return what a run keeps of values, shape (n_columns, n_rows)."""
+    codes = np.empty(columns.shape, dtype=grid.code_type)
+    rests = np.empty((grid.n_measured, columns.shape[1]), dtype=grid.rest_type)
     schema = grid.schema
     compiled.quantise(
-        block, schema.lower, schema.upper, grid.origin, inverse_step, grid.on_value,
-        grid.last_place, grid.places_per_code, 0, places, codes, 0,
+        columns, schema.lower, schema.upper, grid.origin, grid.inverse_step, grid.on_value, grid.last_place,
+        grid.places_per_code, grid.rest_step, 0, codes, rests, 0,
     )  # fmt: skip
-    return places[0].astype(np.int64), codes[0].astype(np.int64)
+    return codes, rests
+
+
+def places_and_codes(grid: Grid, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return what a run turns the values of a single column into."""
+    codes, rests = codes_and_rests(grid, np.ascontiguousarray(values, dtype=np.float64)[None])
+    places = codes[0] * grid.places_per_code[0] + rests[0] * grid.rest_step[0]
+    return places.astype(np.int64), codes[0].astype(np.int64)
 
 
 def cut_values(grid: Grid) -> np.ndarray:
@@ -155,3 +162,61 @@ def test_the_measured_columns_are_a_grid_of_their_own():
     assert (grid.measured.schema, grid.measured.n_measured) == (alone.schema, 2)
     for name in ("origin", "step", "on_value", "n_codes", "places_per_code", "last_place", "inverse_step"):
         assert getattr(grid.measured, name).tolist() == getattr(alone, name).tolist()
+
+
+EVERY_KIND = Schema((
+    Column("continuous", -6.23, 1100.9),
+    *(Column(f"{size} values", 5, 4 + size, whole=True) for size in WHOLE_SIZES),
+    Category("cut", tuple("abc"), cut=True, weight=1.0),
+    Category("not cut", tuple("abc"), weight=0.3),
+    Column("direction", -0.7, 0.7),
+))  # fmt: skip
+
+
+def grids_of_every_kind() -> list[Grid]:
+    schema = Schema(EVERY_KIND.centre_columns)
+    n_measured = len(schema.columns) - 1
+    numbers = Schema(tuple(column for column in EVERY_KIND.columns if isinstance(column, Column)))
+    return [
+        *(Grid.with_windows(schema, windows, n_measured) for windows in (2, 16, 128, 1000, 2**14)),
+        *(Grid.with_intervals(numbers, n_intervals) for n_intervals in (1, 13, 40, 128, 800)),
+    ]
+
+
+@pytest.mark.parametrize("grid", grids_of_every_kind(), ids=lambda grid: f"{grid.most_codes}-{grid.stride}")
+def test_code_and_rest_make_the_place(grid):
+    rng = np.random.default_rng(0)
+    share = np.hstack([rng.uniform(-0.1, 1.1, (grid.n_columns, 3000)), np.repeat([[0.0, 0.5, 1.0]], grid.n_columns, 0)])
+    values = grid.schema.lower[:, None] + share * (grid.schema.upper - grid.schema.lower)[:, None]
+    codes, rests = codes_and_rests(grid, values)
+    clipped = np.clip(values.T, grid.schema.lower, grid.schema.upper) - grid.origin
+    whole, continuous = np.rint(clipped) * grid.inverse_step, np.ceil(clipped * grid.inverse_step) - 1
+    places = np.clip(np.where(grid.on_value, whole, continuous), 0, grid.last_place).T
+    np.testing.assert_array_equal(codes, places // grid.places_per_code[:, None])
+    measured = slice(grid.n_measured)
+    kept = codes[measured] * grid.places_per_code[measured, None] + rests * grid.rest_step[measured, None]
+    np.testing.assert_array_equal(kept, places[measured])
+
+
+@pytest.mark.parametrize(
+    ("columns", "windows", "code_type", "rest_type"),
+    [
+        ((Column("a", 0, 1),), 128, np.uint8, np.uint8),
+        ((Column("a", 0, 1),), 127, np.uint8, np.uint16),
+        ((Column("a", 0, 1),), 129, np.uint16, np.uint8),
+        ((Column("a", 0, 1), Column("b", 0, 300, whole=True)), 200, np.uint16, np.uint8),
+        ((Column("b", 0, 300, whole=True),), 16, np.uint8, np.uint8),
+        ((Column("b", 0, 2**15 - 1, whole=True),), 2, np.uint8, np.uint16),
+        ((Category("c", tuple("abc")),), 16, np.uint8, np.uint8),
+        ((Category("c", tuple("abc"), cut=True), Column("b", 0, 5, whole=True)), 16, np.uint8, np.uint8),
+    ],
+)
+def test_codes_and_rests_are_kept_in_small_types(columns, windows, code_type, rest_type):
+    grid = Grid.with_windows(Schema(Schema(columns).centre_columns), windows)
+    assert (grid.code_type, grid.rest_type) == (code_type, rest_type)
+
+
+def test_columns_without_rests_do_not_widen_their_type():
+    columns = (Column("a", 0, 300, whole=True), Column("direction", 0, 1))
+    grid = Grid.with_windows(Schema(columns), 16, n_measured=1)
+    assert (grid.rest_type, replace(grid, n_measured=2).rest_type) == (np.uint8, np.uint16)

@@ -1,4 +1,4 @@
-"""Compiled kernels equal the plain ones, clipped rows are never too long, threads and blocks change nothing."""
+"""Compiled kernels equal the plain ones, and clipped rows are never too long."""
 
 from __future__ import annotations
 
@@ -9,13 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from dpmondrian import frames
 from dpmondrian.domain import Column, Schema
-from dpmondrian.engines import threads
-from dpmondrian.engines.base import Splits
-from dpmondrian.engines.memory import MemoryEngine
-from dpmondrian.exceptions import DataError
-from dpmondrian.frames import read_table
 from dpmondrian.grid import Grid
 from dpmondrian.kernels import compiled, reference
 from dpmondrian.kernels.reference import DROP, ERROR, MIDDLE
@@ -24,34 +18,68 @@ from dpmondrian.scoring.combine import Score
 LAST_PLACE = 2**16 - 1
 SIZES = (0, 1, 7, 2500)
 """None, one, few, and more rows than two of the tiles in which the compiled kernels read."""
+LAYOUTS = {
+    "bytes": (np.uint8, np.uint8, 256),
+    "long rests": (np.uint8, np.uint16, 2048),
+    "long codes": (np.uint16, np.uint8, 32),
+    "both long": (np.uint16, np.uint16, 218),
+}
+"""Types of codes and rests, and places per code."""
+EVERY_LAYOUT = pytest.mark.parametrize("layout", LAYOUTS)
 
 
 class Rows(NamedTuple):
     """Random rows in the layout of the kernels: nodes 0, 2 and 3 are groups, 1 is an empty group, 4 takes no part."""
 
     places: np.ndarray
-    codes: np.ndarray
+    coded: tuple[np.ndarray, ...]
     node: np.ndarray
     slot_of: np.ndarray
     n_groups: int
 
+    @property
+    def ordered(self) -> tuple[np.ndarray, np.ndarray]:
+        return reference.order_rows(self.node, self.slot_of, self.n_groups)
 
-def random_rows(n_rows: int, n_columns: int, code_type: Any = np.uint8, seed: int = 0) -> Rows:
+
+def coded(places: np.ndarray, layout: str = "bytes") -> tuple[np.ndarray, ...]:
+    """Return places, shape (n_columns, n_rows), as the kernels take them; codes have one more column, without rests."""
+    code_type, rest_type, width = LAYOUTS[layout]
+    codes = np.vstack([places // width, np.full((1, places.shape[1]), 9)]).astype(code_type)
+    n_columns = len(places)
+    return codes, (places % width).astype(rest_type), np.full(n_columns, float(width)), np.ones(n_columns)
+
+
+def together(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the order and starts of rows that are one group."""
+    return np.arange(n_rows, dtype=np.uint32), np.array([0, n_rows])
+
+
+def random_rows(n_rows: int, n_columns: int, layout: str = "bytes", seed: int = 0) -> Rows:
     rng = np.random.default_rng(seed)
-    n_codes = 300 if code_type is np.uint16 else 256
-    places = rng.integers(0, LAST_PLACE + 1, (n_columns, n_rows)).astype(np.uint16)
-    codes = rng.integers(0, n_codes, (n_columns, n_rows)).astype(code_type)
+    places = rng.integers(0, LAST_PLACE + 1, (n_columns, n_rows))
     node = rng.choice([0, 2, 3, 4], n_rows).astype(np.int16)
     slot_of = np.array([0, 1, 2, 3, 4, 4], dtype=np.int16)
-    return Rows(places, codes, node, slot_of, 4)
-
-
-def grouped(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
-    return reference.group_rows(rows.places, rows.node, rows.slot_of, rows.n_groups)
+    return Rows(places, coded(places, layout), node, slot_of, 4)
 
 
 def random_centres(n_groups: int, n_columns: int, seed: int = 1) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, LAST_PLACE + 1, (n_groups, n_columns))
+
+
+def added(kernel: Any, name: str, *args: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Return what a kernel adds to numbers that are there already."""
+    before = np.random.default_rng(9).integers(1, 1000, shape)
+    total = before.copy()
+    assert getattr(kernel, name)(*args, total) is None
+    return total - before
+
+
+def by_both(name: str, *args: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Return what the compiled kernel adds, if the plain one adds the same."""
+    result = added(compiled, name, *args, shape=shape)
+    np.testing.assert_array_equal(result, added(reference, name, *args, shape=shape))
+    return result
 
 
 def a_grid(windows: int) -> tuple[Schema, Grid]:
@@ -79,16 +107,14 @@ def a_block(schema: Schema, n_rows: int, missing: bool) -> np.ndarray:
 
 
 def run_quantise(kernel: Any, schema: Schema, grid: Grid, block: np.ndarray, missing: int) -> tuple[Any, ...]:
-    code_type = np.uint8 if grid.most_codes <= 256 else np.uint16
     start = 3
-    places = np.full((grid.n_measured, start + len(block)), 7, dtype=np.uint16)
-    codes = np.full((grid.n_columns, start + len(block)), 7, dtype=code_type)
-    inverse_step = np.where(grid.on_value, np.rint(1.0 / grid.step), 1.0 / grid.step)
+    codes = np.full((grid.n_columns, start + len(block)), 7, dtype=grid.code_type)
+    rests = np.full((grid.n_measured, start + len(block)), 7, dtype=grid.rest_type)
     stop = kernel.quantise(
-        block, schema.lower, schema.upper, grid.origin, inverse_step, grid.on_value,
-        grid.last_place, grid.places_per_code, missing, places, codes, start,
+        block.T, schema.lower, schema.upper, grid.origin, grid.inverse_step, grid.on_value, grid.last_place,
+        grid.places_per_code, grid.rest_step, missing, codes, rests, start,
     )  # fmt: skip
-    return stop, places[:, : max(stop, 0)].tolist(), codes[:, : max(stop, 0)].tolist()
+    return stop, codes[:, : max(stop, 0)].tolist(), rests[:, : max(stop, 0)].tolist()
 
 
 @pytest.mark.parametrize("n_rows", SIZES)
@@ -104,52 +130,74 @@ def test_quantise_equals_reference(n_rows, windows, rule, missing):
         assert got[0] == -1
 
 
+@pytest.mark.parametrize("n_rows", SIZES)
+@pytest.mark.parametrize("rule", [ERROR, DROP, MIDDLE])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("value_type", [np.float64, np.float32])
+@pytest.mark.parametrize("missing", [False, True])
+def test_quantise_takes_rows_or_columns_and_short_numbers(n_rows, rule, order, value_type, missing):
+    schema, grid = a_grid(128)
+    block = a_block(schema, n_rows, missing).astype(value_type)
+    expected = run_quantise(reference, schema, grid, block.astype(np.float64), rule)
+    assert run_quantise(compiled, schema, grid, np.asarray(block, order=order), rule) == expected
+
+
 @pytest.mark.parametrize("n_measured", [1, 2, 3])
 @pytest.mark.parametrize("rule", [DROP, MIDDLE])
 def test_last_columns_may_get_codes_only(n_measured, rule):
-    schema, grid = a_grid(16)
+    schema, grid = a_grid(128)
     block = a_block(schema, 300, missing=True)
-    stop, places, codes = run_quantise(compiled, schema, grid, block, rule)
+    stop, codes, rests = run_quantise(compiled, schema, grid, block, rule)
     fewer = replace(grid, n_measured=n_measured)
     for kernel in (compiled, reference):
-        assert run_quantise(kernel, schema, fewer, block, rule) == (stop, places[:n_measured], codes)
+        assert run_quantise(kernel, schema, fewer, block, rule) == (stop, codes, rests[:n_measured])
 
 
 @pytest.mark.parametrize("rule", [DROP, MIDDLE])
 def test_a_block_with_nothing_but_missing_values(rule):
     schema, grid = a_grid(16)
     block = np.full((5, 4), np.nan)
-    stop, places, codes = run_quantise(compiled, schema, grid, block, rule)
+    stop, codes, rests = run_quantise(compiled, schema, grid, block, rule)
     assert stop == (3 if rule == DROP else 8)
-    assert (stop, places, codes) == run_quantise(reference, schema, grid, block, rule)
+    assert (stop, codes, rests) == run_quantise(reference, schema, grid, block, rule)
 
 
 @pytest.mark.parametrize("n_rows", SIZES)
-@pytest.mark.parametrize("code_type", [np.uint8, np.uint16])
-def test_route_equals_reference(n_rows, code_type):
-    rows = random_rows(n_rows, 3, code_type)
+@EVERY_LAYOUT
+def test_route_equals_reference(n_rows, layout):
+    rows = random_rows(n_rows, 3, layout)
     split_column = np.array([2, -1, 0, -1, 1])
-    cut = np.array([100, 0, 1, 0, 255])
+    cut = np.array([20, 0, 1, 0, 31])
     left, right = np.array([[5, 0, 7, 0, 9], [6, 0, 8, 0, 10]], dtype=np.int16)
     nodes = []
     for kernel in (compiled, reference):
         node = rows.node.copy()
-        kernel.route(rows.codes, node, split_column, cut, left, right)
+        kernel.route(rows.coded[0], node, split_column, cut, left, right)
         nodes.append(node.tolist())
     assert nodes[0] == nodes[1]
     assert all(new == 3 for old, new in zip(rows.node.tolist(), nodes[0], strict=True) if old == 3)
 
 
-@pytest.mark.parametrize("n_rows", SIZES)
-@pytest.mark.parametrize("code_type", [np.uint8, np.uint16])
-@pytest.mark.parametrize("n_columns", [1, 3])
-def test_histograms_equal_reference(n_rows, code_type, n_columns):
-    rows = random_rows(n_rows, n_columns, code_type)
-    n_codes = 300 if code_type is np.uint16 else 256
-    args = (rows.codes, rows.node, rows.slot_of, rows.n_groups, n_codes)
-    counts = compiled.histograms(*args)
-    np.testing.assert_array_equal(counts, reference.histograms(*args))
-    assert counts.sum() == n_columns * np.isin(rows.node, [0, 2, 3]).sum()
+def node_map(n_nodes: int, n_slots: int) -> np.ndarray:
+    """Return slots of the first nodes, in another order; the others take no part."""
+    slot_of = np.full(n_nodes, n_slots, dtype=np.int16)
+    slot_of[:n_slots] = np.random.default_rng(5).permutation(n_slots)
+    return slot_of
+
+
+@pytest.mark.parametrize("n_rows", [0, 7, 6001])
+@EVERY_LAYOUT
+@pytest.mark.parametrize("n_columns", [1, 4])
+@pytest.mark.parametrize(("n_nodes", "n_slots"), [(1, 1), (1, 0), (3, 3), (3, 2), (40, 2), (400, 400), (3000, 30)])
+def test_histograms_equal_reference(n_rows, layout, n_columns, n_nodes, n_slots):
+    """With few and many slots, all rows or few of them taking part."""
+    places = np.random.default_rng(n_rows).integers(0, LAST_PLACE + 1, (n_columns, n_rows))
+    places[:, : n_rows // 2] //= 2**13  # many neighbours in the same cell
+    codes = coded(places, layout)[0]
+    node = np.random.default_rng(1).integers(0, n_nodes, n_rows).astype(np.int16)
+    shape = (n_slots, n_columns + 1, int(codes.max(initial=0)) + 3)
+    counts = by_both("histograms", codes, node, node_map(n_nodes, n_slots), shape=shape)
+    assert counts.sum() == (n_columns + 1) * (node < n_slots).sum()
 
 
 @pytest.mark.parametrize("stride", [1, 2])
@@ -186,39 +234,59 @@ def test_first_cut_is_the_first_above_the_box(low, stride, first):
 
 
 @pytest.mark.parametrize("n_rows", SIZES)
-def test_group_rows_equals_reference(n_rows):
-    rows = random_rows(n_rows, 3)
-    got = compiled.group_rows(rows.places, rows.node, rows.slot_of, rows.n_groups)
-    expected = grouped(rows)
-    np.testing.assert_array_equal(got[0], expected[0])
-    np.testing.assert_array_equal(got[1], expected[1])
+def test_order_rows_equals_reference(n_rows):
+    rows = random_rows(n_rows, 1)
+    order, starts = compiled.order_rows(rows.node, rows.slot_of, rows.n_groups)
+    assert (order.dtype, starts.dtype) == (np.uint32, np.int64)
+    assert (order.tolist(), starts.tolist()) == tuple(part.tolist() for part in rows.ordered)
+    assert starts[-1] == (rows.node < 4).sum()
 
 
 @pytest.mark.parametrize("n_rows", SIZES)
 @pytest.mark.parametrize("n_columns", [1, 5])
-def test_box_sums_equal_reference(n_rows, n_columns):
-    rows = random_rows(n_rows, n_columns)
+@EVERY_LAYOUT
+def test_box_sums_equal_reference(n_rows, n_columns, layout):
+    rows = random_rows(n_rows, n_columns, layout)
     middle = random_centres(rows.n_groups, n_columns)
-    sums = compiled.box_sums(*grouped(rows), middle)
-    np.testing.assert_array_equal(sums, reference.box_sums(*grouped(rows), middle))
+    sums = by_both("box_sums", rows.coded, *rows.ordered, middle, shape=(4, n_columns))
+    for slot, node in enumerate([0, 1, 2, 3]):
+        of_node = rows.places[:, rows.node == node].T - middle[slot]
+        assert sums[slot].tolist() == of_node.sum(axis=0).tolist()
+
+
+@pytest.mark.parametrize("n_rows", SIZES)
+def test_rests_may_be_worth_several_places(n_rows):
+    rng = np.random.default_rng(n_rows)
+    codes, rests = rng.integers(0, 5, (3, n_rows)).astype(np.uint8), rng.integers(0, 3, (2, n_rows)).astype(np.uint8)
+    rows = (codes, rests, np.array([9000.0, 65536.0]), np.array([3000.0, 20_000.0]))
+    codes[1] = 0
+    expected = [codes[0] * 9000.0 + rests[0] * 3000.0, rests[1] * 20_000.0]
+    sums = by_both("box_sums", rows, *together(n_rows), np.zeros((1, 2), dtype=np.int64), shape=(1, 2))
+    assert sums.tolist() == [[values.sum() for values in expected]]
+    nodes = np.zeros((2, n_rows), dtype=np.int16)
+    centres = np.array([[0, 0], [45_000, 40_000], [20_000, 20_000]])
+    compiled.regroup(rows, centres, nodes[0])
+    reference.regroup(rows, centres, nodes[1])
+    assert nodes[0].tolist() == nodes[1].tolist()
 
 
 @pytest.mark.parametrize("n_rows", SIZES)
 @pytest.mark.parametrize("norm", [1, 2])
 @pytest.mark.parametrize("reach", ["none", "all", "some", "ties"])
-def test_radius_counts_equal_reference(n_rows, norm, reach):
-    rows = random_rows(n_rows, 3)
-    places, starts = grouped(rows)
-    centre = random_centres(rows.n_groups, 3)
+@EVERY_LAYOUT
+def test_radius_counts_equal_reference(n_rows, norm, reach, layout):
+    rows = random_rows(n_rows, 3, layout)
+    places, (order, starts) = rows.coded, rows.ordered
+    centre, columns = random_centres(rows.n_groups, 3), np.arange(3)
     if reach == "ties":  # whole rows at the same distance, which equals a threshold
-        places = (centre[0][:, None] ^ 1).astype(np.uint16).repeat(places.shape[1], axis=1)
+        places = coded((centre[0][:, None] ^ 1).repeat(n_rows, axis=1), layout)
     radii = {"none": [0, 1, 2], "all": [10**6, 10**7], "ties": [0, 1, 2, 3]}.get(reach, [0, 20_000, 40_000, 80_000])
     thresholds = np.tile(np.array(radii, dtype=np.int64) ** (norm if reach != "ties" else 1), (rows.n_groups, 1))
-    counts = compiled.radius_counts(places, starts, centre, thresholds, norm)
-    np.testing.assert_array_equal(counts, reference.radius_counts(places, starts, centre, thresholds, norm))
-    assert counts.sum() == places.shape[1]
+    args = (places, columns, order, starts, centre, thresholds, norm)
+    counts = by_both("radius_counts", *args, shape=(len(radii) + 1,))
+    assert counts.sum() == len(order)
     if reach == "all":
-        assert counts[0] == places.shape[1]
+        assert counts[0] == len(order)
 
 
 @pytest.mark.parametrize("n_rows", SIZES)
@@ -226,13 +294,31 @@ def test_radius_counts_equal_reference(n_rows, norm, reach):
 @pytest.mark.parametrize("radius", [1, 2, 1000, 40_000, 10**6])
 def test_clipped_sums_equal_reference(n_rows, norm, radius):
     rows = random_rows(n_rows, 3)
-    centre = random_centres(rows.n_groups, 3)
+    centre, columns = random_centres(rows.n_groups, 3), np.arange(3)
     radii = np.array([radius, 1, radius + 1, 2 * radius], dtype=np.int64)
-    sums = compiled.clipped_sums(*grouped(rows), centre, radii, norm)
-    np.testing.assert_array_equal(sums, reference.clipped_sums(*grouped(rows), centre, radii, norm))
+    sums = by_both("clipped_sums", rows.coded, columns, *rows.ordered, centre, radii, norm, shape=(4, 3))
     if radius == 10**6:
         centre_only = [0, 2, 3]  # group 1 is empty, and its radius clips
-        np.testing.assert_array_equal(sums[centre_only], reference.box_sums(*grouped(rows), centre)[centre_only])
+        whole = added(compiled, "box_sums", rows.coded, *rows.ordered, centre, shape=(4, 3))
+        np.testing.assert_array_equal(sums[centre_only], whole[centre_only])
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+@EVERY_LAYOUT
+def test_columns_that_are_not_asked_for_do_not_matter(norm, layout):
+    rows, columns = random_rows(2500, 4, layout), np.array([3, 1])
+    centre = random_centres(rows.n_groups, 2)
+    alone = coded(rows.places[columns], layout)
+    radii, thresholds = np.full(4, 30_000), np.tile(np.array([20_000, 30_000, 50_000]) ** norm, (4, 1))
+    counts = by_both("radius_counts", rows.coded, columns, *rows.ordered, centre, thresholds, norm, shape=(4,))
+    sums = by_both("clipped_sums", rows.coded, columns, *rows.ordered, centre, radii, norm, shape=(4, 2))
+    both = np.arange(2)
+    assert counts.tolist() == added(
+        compiled, "radius_counts", alone, both, *rows.ordered, centre, thresholds, norm, shape=(4,)
+    ).tolist()  # fmt: skip
+    assert sums.tolist() == added(
+        compiled, "clipped_sums", alone, both, *rows.ordered, centre, radii, norm, shape=(4, 2)
+    ).tolist()  # fmt: skip
 
 
 @pytest.mark.parametrize("norm", [1, 2])
@@ -241,13 +327,14 @@ def test_clipped_sums_equal_reference(n_rows, norm, radius):
 def test_a_clipped_row_is_never_longer_than_the_radius(norm, n_columns, radius):
     rng = np.random.default_rng(radius)
     n_rows = 400
-    places = rng.integers(0, LAST_PLACE + 1, (n_columns, n_rows)).astype(np.uint16)
+    places = rng.integers(0, LAST_PLACE + 1, (n_columns, n_rows))
     places[:, :3] = [[0] * 3, [LAST_PLACE] * 3][radius % 2]  # corners of the domain, as far away as a row can be
     centre = rng.choice([0, LAST_PLACE, LAST_PLACE // 2, LAST_PLACE // 3], (n_rows, n_columns)).astype(np.int64)
-    centre[3:20] = np.clip(places[:, 3:20].T.astype(np.int64) + rng.integers(-2, 3, (17, n_columns)), 0, LAST_PLACE)
-    starts = np.arange(n_rows + 1)  # every row is a group of its own, so a sum is one clipped row
-    clipped = compiled.clipped_sums(places, starts, centre, np.full(n_rows, radius), norm)
-    for short, full in zip(clipped.tolist(), (places.T.astype(np.int64) - centre).tolist(), strict=True):
+    centre[3:20] = np.clip(places[:, 3:20].T + rng.integers(-2, 3, (17, n_columns)), 0, LAST_PLACE)
+    order, starts = np.arange(n_rows, dtype=np.uint32), np.arange(n_rows + 1)  # every row is a group of its own
+    args = (coded(places), np.arange(n_columns), order, starts, centre, np.full(n_rows, radius), norm)
+    clipped = added(compiled, "clipped_sums", *args, shape=(n_rows, n_columns))
+    for short, full in zip(clipped.tolist(), (places.T - centre).tolist(), strict=True):
         length = sum(x * x for x in short) if norm == 2 else sum(map(abs, short))
         full_length = sum(x * x for x in full) if norm == 2 else sum(map(abs, full))
         limit = radius**norm
@@ -256,25 +343,6 @@ def test_a_clipped_row_is_never_longer_than_the_radius(norm, n_columns, radius):
             assert short == full
         else:  # rounding towards zero loses less than one place per column, twice at most
             assert length ** (1 / norm) >= radius - 2 * n_columns ** (1 / norm)
-
-
-@pytest.mark.parametrize("n_rows", SIZES)
-@pytest.mark.parametrize("n_columns", [1, 4])
-def test_regroup_equals_reference(n_rows, n_columns):
-    rows = random_rows(n_rows, n_columns)
-    centres = random_centres(6, n_columns)
-    centres[4] = centres[1]  # a tie for all rows near it
-    nodes = [np.full(n_rows, -1, dtype=np.int16) for _ in range(2)]
-    compiled.regroup(rows.places, centres, nodes[0])
-    reference.regroup(rows.places, centres, nodes[1])
-    np.testing.assert_array_equal(*nodes)
-    assert 4 not in nodes[0]
-
-
-def test_regroup_gives_a_tie_to_the_lowest_number():
-    node = np.full(3, -1, dtype=np.int16)
-    compiled.regroup(np.array([[0, 10, 20]], dtype=np.uint16), np.array([[20], [0]]), node)
-    assert node.tolist() == [1, 0, 0]
 
 
 def random_pairs(n_centres: int) -> tuple[np.ndarray, int]:
@@ -297,22 +365,115 @@ def centres_of_a_kind(kind: str, n_centres: int, n_columns: int) -> np.ndarray:
     return centres
 
 
-CENTRES = pytest.mark.parametrize("kind", ["random", "twins", "ties", "identical"])
+def clusters(kind: str, n_rows: int, n_columns: int, centres: np.ndarray) -> np.ndarray:
+    """Return places of rows around centres, anywhere, or in corners that are as far from one centre as from another."""
+    rng = np.random.default_rng(n_rows)
+    if kind == "anywhere":
+        return rng.integers(0, LAST_PLACE + 1, (n_columns, n_rows))
+    if kind == "corners":
+        return rng.integers(0, 2, (n_columns, n_rows)) * LAST_PLACE
+    near = centres[rng.integers(0, len(centres), n_rows)] + rng.integers(-2000, 2001, (n_rows, n_columns))
+    near[::17] = rng.integers(0, LAST_PLACE + 1, near[::17].shape)  # a few are far from the others
+    return np.clip(near, 0, LAST_PLACE).T
 
 
-@CENTRES
-@pytest.mark.parametrize("n_rows", SIZES)
-@pytest.mark.parametrize("n_columns", [1, 4])
-@pytest.mark.parametrize("n_centres", [2, 3, 9])
-@pytest.mark.parametrize("n_bins", [2, 5])
-def test_bridge_counts_equal_reference(kind, n_rows, n_columns, n_centres, n_bins):
-    places = random_rows(n_rows, n_columns).places
-    places[:, ::3] = places[:, ::3] // 2**15 * LAST_PLACE  # corners, as far from one centre as from another
+ROWS_AND_CENTRES = pytest.mark.parametrize(
+    ("where", "kind"),
+    [
+        ("clusters", "random"),
+        ("clusters", "twins"),
+        ("anywhere", "random"),
+        ("anywhere", "identical"),
+        ("corners", "ties"),
+    ],
+)
+SHAPES = pytest.mark.parametrize(
+    ("n_rows", "n_columns", "n_centres"), [(0, 1, 2), (1, 4, 3), (7, 1, 9), (700, 1, 40), (700, 4, 9), (700, 12, 70)]
+)
+"""The longer ones have more rows than two of the tiles in which nearest centres are searched."""
+
+
+def nodes_of_a_kind(kind: str, places: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    """Return nodes that know the nearest centre, halves of the table, large random numbers, or one node for all rows."""
+    n_rows = places.shape[1]
+    if kind == "nearest":
+        node = np.zeros(n_rows, dtype=np.int16)
+        reference.regroup(coded(places), centres, node)
+        return node
+    rng = np.random.default_rng(4)
+    kinds = {"one": np.zeros(n_rows), "random": rng.integers(0, 2**14, n_rows), "halves": places[0] >= 2**15}
+    return kinds[kind].astype(np.int16)
+
+
+NODES = pytest.mark.parametrize("nodes", ["nearest", "halves", "random", "one"])
+
+
+@ROWS_AND_CENTRES
+@NODES
+@SHAPES
+def test_regroup_equals_reference(kind, where, nodes, n_rows, n_columns, n_centres):
     centres = centres_of_a_kind(kind, n_centres, n_columns)
+    places = clusters(where, n_rows, n_columns, centres)
+    node = nodes_of_a_kind(nodes, places, centres)
+    expected = node.copy()
+    compiled.regroup(coded(places), centres, node)
+    reference.regroup(coded(places), centres, expected)
+    assert node.tolist() == expected.tolist()
+    if kind == "twins":
+        assert n_centres - 1 not in node
+
+
+def test_a_single_centre_is_the_nearest_of_all_rows():
+    rows = random_rows(700, 3)
+    compiled.regroup(rows.coded, random_centres(1, 3), rows.node)
+    assert not rows.node.any()
+
+
+@EVERY_LAYOUT
+def test_regroup_reads_every_layout(layout):
+    rows, centres = random_rows(2500, 3, layout), random_centres(9, 3)
+    node, expected = rows.node.copy(), rows.node.copy()
+    compiled.regroup(rows.coded, centres, node)
+    reference.regroup(rows.coded, centres, expected)
+    assert node.tolist() == expected.tolist()
+
+
+def test_regroup_gives_a_tie_to_the_lowest_number():
+    for nodes in ([0, 0, 0], [0, 1, 2], [3, 3, 1]):
+        node = np.array(nodes, dtype=np.int16)
+        compiled.regroup(coded(np.array([[0, 10, 20]])), np.array([[20], [0]]), node)
+        assert node.tolist() == [1, 0, 0]
+
+
+@pytest.mark.parametrize("n_columns", [1, 3])
+def test_regroup_next_to_the_border_between_two_centres(n_columns):
+    """Places on both sides of the middle, and on it, where the guess is right by one place or not at all."""
+    centres = np.array([[1000] * n_columns, [1100] * n_columns, [1301] * n_columns])
+    places = np.tile(np.arange(900, 1400), (n_columns, 1))
+    for start in (0, 149, 150, 151, 300):  # the first row of a node decides what is guessed
+        rows = coded(np.roll(places, -start, axis=1))
+        node, expected = np.zeros((2, 500), dtype=np.int16)
+        compiled.regroup(rows, centres, node)
+        reference.regroup(rows, centres, expected)
+        assert node.tolist() == expected.tolist()
+
+
+def grouped_by(node: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the order and starts of rows by node, with empty groups between them."""
+    return reference.order_rows(node, np.arange(2**14, dtype=np.int16), 2**14 - 1)
+
+
+@ROWS_AND_CENTRES
+@NODES
+@SHAPES
+def test_bridge_counts_equal_reference(kind, where, nodes, n_rows, n_columns, n_centres):
+    n_bins = 5 if n_columns > 1 else 2
+    centres = centres_of_a_kind(kind, n_centres, n_columns)
+    places = clusters(where, n_rows, n_columns, centres)
     pair_of, n_pairs = random_pairs(n_centres)
-    counts = compiled.bridge_counts(places, centres, pair_of, n_pairs, n_bins)
-    np.testing.assert_array_equal(counts, reference.bridge_counts(places, centres, pair_of, n_pairs, n_bins))
-    assert counts.shape == (n_pairs * n_bins + n_centres,)
+    grouped = grouped_by(nodes_of_a_kind(nodes, places, centres))
+    shape = (n_pairs * n_bins + n_centres,)
+    counts = by_both("bridge_counts", coded(places), *grouped, centres, pair_of, n_pairs, n_bins, shape=shape)
     assert counts.sum() == n_rows  # every row counts once
     assert counts.min() >= 0
     if kind == "identical":
@@ -325,7 +486,8 @@ def test_bins_of_a_bridge_run_from_the_lower_number_to_the_higher(kernel, order)
     rows = {10: "behind", 20: 0, 31: 0, 32: 1, 43: 1, 44: 2, 50: 2, 56: 2, 57: 3, 68: 3, 69: 4, 80: 4, 81: "behind"}
     centres, pair_of = np.array([[20], [80]])[order], np.array([[-1, 0], [0, -1]])
     for place, expected in rows.items():
-        counts = kernel.bridge_counts(np.array([[place]], dtype=np.uint16), centres, pair_of, 1, 5)
+        args = (coded(np.array([[place]])), *together(1), centres, pair_of, 1, 5)
+        counts = added(kernel, "bridge_counts", *args, shape=(7,))
         if expected == "behind":
             expected = 5 + (place > 50 if order == [0, 1] else place < 50)
         elif order == [1, 0]:
@@ -335,29 +497,37 @@ def test_bins_of_a_bridge_run_from_the_lower_number_to_the_higher(kernel, order)
 
 @pytest.mark.parametrize("kernel", [compiled, reference])
 def test_a_pair_without_a_number_counts_for_the_nearest_centre(kernel):
-    places, centres = np.array([[25, 45, 55, 95]], dtype=np.uint16), np.array([[20], [80]])
-    counts = kernel.bridge_counts(places, centres, np.full((2, 2), -1), 0, 5)
+    rows, centres = coded(np.array([[25, 45, 55, 95]])), np.array([[20], [80]])
+    counts = added(kernel, "bridge_counts", rows, *together(4), centres, np.full((2, 2), -1), 0, 5, shape=(2,))
     assert counts.tolist() == [2, 2]
 
 
-@CENTRES
-@pytest.mark.parametrize("n_rows", SIZES)
-@pytest.mark.parametrize("n_columns", [1, 4])
-@pytest.mark.parametrize("n_centres", [2, 9])
-@pytest.mark.parametrize("steps", [1, 1000, 2**16])
-def test_silhouettes_equal_reference(kind, n_rows, n_columns, n_centres, steps):
-    places = random_rows(n_rows, n_columns).places
+def random_choices(n_choices: int, n_centres: int) -> np.ndarray:
+    """Return choices of at least two centres each."""
+    taken = np.random.default_rng(3).random((n_choices, n_centres)) < 0.5
+    rank = np.random.default_rng(6).random((n_choices, n_centres)).argsort(axis=1)
+    return taken | (rank < 2)
+
+
+@ROWS_AND_CENTRES
+@NODES
+@SHAPES
+@pytest.mark.parametrize("n_shared", [0, 1, 2, 8])
+def test_silhouettes_equal_reference(kind, where, nodes, n_rows, n_columns, n_centres, n_shared):
+    """With none, one or several centres that all choices take."""
+    steps = 1000 if n_columns == 1 else 2**16
     centres = centres_of_a_kind(kind, n_centres, n_columns)
+    places = clusters(where, n_rows, n_columns, centres)
     if n_rows:
         places[:, 0] = centres[0]
-    taken = np.random.default_rng(3).random((6, n_centres)) < 0.5
-    taken[:, :2] = True
-    sums = compiled.silhouettes(places, centres, taken, steps)
-    assert sums.tolist() == reference.silhouettes(places, centres, taken, steps).tolist()
+    taken = random_choices(6, n_centres)
+    taken[:, :n_shared] = True
+    grouped = grouped_by(nodes_of_a_kind(nodes, places, centres))
+    sums = by_both("silhouettes", coded(places), *grouped, centres, taken, steps, shape=(6,))
     assert np.all((sums >= 0) & (sums <= steps * n_rows))
     if kind == "identical":
         assert not sums.any()
-    elif kind == "random" and n_rows and steps > 1:
+    elif kind == "random" and n_rows and n_shared:
         assert sums.min() >= steps  # the row on the first centre
 
 
@@ -367,7 +537,8 @@ def test_silhouettes_of_single_rows(kernel):
     centres, taken = np.array([[0], [100], [60]]), np.array([[True, True, False], [True, False, True]])
 
     def found(place: int) -> list[int]:
-        sums: list[int] = kernel.silhouettes(np.array([[place]], dtype=np.uint16), centres, taken, 1000).tolist()
+        rows = coded(np.array([[place]]))
+        sums: list[int] = added(kernel, "silhouettes", rows, *together(1), centres, taken, 1000, shape=(2,)).tolist()
         return sums
 
     assert found(0) == [1000, 1000]
@@ -377,21 +548,46 @@ def test_silhouettes_of_single_rows(kernel):
     assert found(100) == [1000, 600]
 
 
-@CENTRES
+@pytest.mark.parametrize("n_columns", [3, 40])
+def test_centres_far_outside_have_exact_distances_too(n_columns):
+    """Squared distances are so large that numbers of centres do not fit beside them, or few do; with many ties."""
+    rows, rng = random_rows(700, n_columns), np.random.default_rng(8)
+    # Rows on the diagonal are as far from a centre as from one with the same numbers in another order.
+    rows.places[:, ::2] = rows.places[0, ::2]
+    centres = rng.permuted(np.tile(np.arange(n_columns) % 7 + 10**7, (70, 1)), axis=1)
+    places, (order, starts) = coded(rows.places), rows.ordered
+    node, expected = rows.node.copy(), rows.node.copy()
+    compiled.regroup(places, centres, node)
+    reference.regroup(places, centres, expected)
+    assert node.tolist() == expected.tolist()
+    pair_of, n_pairs = random_pairs(70)
+    by_both("bridge_counts", places, order, starts, centres, pair_of, n_pairs, 5, shape=(n_pairs * 5 + 70,))
+    by_both("silhouettes", places, order, starts, centres, random_choices(4, 70), 2**16, shape=(4,))
+
+
+@EVERY_LAYOUT
+def test_distances_to_centres_are_read_from_every_layout(layout):
+    rows, centres, (pair_of, n_pairs) = random_rows(2500, 3, layout), random_centres(9, 3), random_pairs(9)
+    by_both("bridge_counts", rows.coded, *rows.ordered, centres, pair_of, n_pairs, 5, shape=(n_pairs * 5 + 9,))
+    by_both("silhouettes", rows.coded, *rows.ordered, centres, random_choices(4, 9), 2**16, shape=(4,))
+
+
+@pytest.mark.parametrize("kind", ["random", "twins", "ties", "identical"])
 def test_parts_of_the_rows_add_up(kind):
     places = random_rows(2500, 3).places
     centres, (pair_of, n_pairs) = centres_of_a_kind(kind, 6, 3), random_pairs(6)
     taken = np.array([[True] * k + [False] * (6 - k) for k in range(2, 7)])
-    whole = (
-        compiled.bridge_counts(places, centres, pair_of, n_pairs, 5),
-        compiled.silhouettes(places, centres, taken, 2**16),
-    )
+
+    def answers(part: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        rows = (coded(part), *together(part.shape[1]))
+        bridges = added(compiled, "bridge_counts", *rows, centres, pair_of, n_pairs, 5, shape=(n_pairs * 5 + 6,))
+        return bridges, added(compiled, "silhouettes", *rows, centres, taken, 2**16, shape=(5,))
+
+    whole = answers(places)
     for edges in ([0, 1, 2500], [0, 1023, 1024, 1025, 2500], [0, 700, 700, 1900, 2500]):
-        parts = [places[:, a:b] for a, b in pairwise(edges)]
-        bridges = sum(compiled.bridge_counts(part, centres, pair_of, n_pairs, 5) for part in parts)
-        scores = sum(compiled.silhouettes(part, centres, taken, 2**16) for part in parts)
-        np.testing.assert_array_equal(bridges, whole[0])
-        np.testing.assert_array_equal(scores, whole[1])
+        parts = [answers(places[:, a:b]) for a, b in pairwise(edges)]
+        for total, expected in zip(zip(*parts, strict=True), whole, strict=True):
+            np.testing.assert_array_equal(sum(total), expected)
 
 
 def run_nearest(kernel: Any, block: np.ndarray, centres: np.ndarray, rule: int, hints: bool = False) -> tuple[Any, Any]:
@@ -425,113 +621,3 @@ def test_nearest_centre_equals_reference_whatever_the_hint(n_rows, n_centres, ru
     assert run_nearest(compiled, block, centres, rule) == expected
     assert run_nearest(compiled, block, centres, rule, hints=True) == expected
     assert expected[0] is not (missing and n_rows > 0 and rule == ERROR)
-
-
-def small_parts(monkeypatch: pytest.MonkeyPatch, block_rows: int) -> None:
-    monkeypatch.setattr(threads, "_ROWS_PER_THREAD", 1)
-    monkeypatch.setattr(threads.os, "cpu_count", lambda: 8)
-    monkeypatch.setattr(frames, "BLOCK_ROWS", block_rows)
-
-
-def answers(rows: np.ndarray, on_missing: str, n_threads: int) -> list[Any]:
-    """Return what an engine answers to every question, in the order in which a run asks them."""
-    schema, grid = a_grid(16)
-    splits = Splits(3)
-    splits.add(0, 0, 9, 1, 2)
-    middle = np.array([[30_000, 100, 200, 9], [1, 2, 3, 4]])
-    thresholds = np.array([[10**8, 10**9, 10**10]] * 2)
-    radius = np.array([20_000, 30_000])
-    with MemoryEngine(read_table(rows), schema, on_missing, n_threads) as engine:
-        assert engine.threads.n_parts == n_threads
-        result: list[Any] = [engine.encode(grid), engine.histograms([0])]
-        gap_counts, n_gaps = engine.gap_counts(np.array([1e-3, 1e-2, 1e-1]))
-        result += [gap_counts, n_gaps]
-        engine.route(splits)
-        result += [engine.histograms([2, 1]), engine.histograms([0, 2])]
-        result += [engine.box_sums([1, 2], middle), engine.box_sums([2, 1], middle)]
-        for norm in (1, 2):
-            result += [engine.radius_counts([1, 2], middle, thresholds, norm)]
-            result += [engine.clipped_sums([1, 2], middle, radius, norm)]
-        result += [engine.nodes_of_rows()]
-        result += [engine.regroup(random_centres(5, 4)), engine.box_sums([0, 3], middle), engine.nodes_of_rows()]
-        pair_of, n_pairs = random_pairs(6)
-        result += [engine.bridge_counts(random_centres(6, 4), pair_of, n_pairs, 5)]
-        result += [engine.silhouettes(random_centres(6, 4), np.tri(5, 6, 1, dtype=bool), 2**16)]
-        result += [engine.encode(grid), engine.histograms([0])]
-    return [answer.tolist() if isinstance(answer, np.ndarray) else answer for answer in result]
-
-
-@pytest.mark.parametrize("n_threads", [1, 2, 3])
-@pytest.mark.parametrize("block_rows", [1, 37, 10**6])
-@pytest.mark.parametrize("on_missing", ["error", "drop", "middle"])
-def test_threads_and_blocks_change_nothing(monkeypatch, n_threads, block_rows, on_missing):
-    schema, _ = a_grid(16)
-    rows = a_block(schema, 203, missing=on_missing != "error")
-    expected = answers(rows, on_missing, 1)
-    small_parts(monkeypatch, block_rows)
-    assert answers(rows, on_missing, n_threads) == expected
-
-
-def test_engine_answers_are_those_of_the_reference_kernels():
-    schema, grid = a_grid(16)
-    rows = a_block(schema, 203, missing=True)
-    stop, places, codes = run_quantise(reference, schema, grid, rows, DROP)
-    kept, places, codes = stop - 3, np.array(places)[:, 3:], np.array(codes)[:, 3:]
-    node = np.where(codes[0] < 9, 1, 2)
-    slot_of = np.array([2, 0, 1])
-    parts = reference.group_rows(places, node, slot_of, 2)
-    middle = np.array([[30_000, 100, 200, 9], [1, 2, 3, 4]])
-    got = answers(rows, "drop", 1)
-    assert got[0] == kept < 203
-    assert got[4] == reference.histograms(codes, node, np.array([2, 1, 0]), 2, grid.most_codes).tolist()
-    assert got[6] == reference.box_sums(*parts, middle).tolist()
-    assert got[9] == reference.clipped_sums(*parts, middle, np.array([20_000, 30_000]), 1).tolist()
-    assert got[11] == reference.clipped_sums(*parts, middle, np.array([20_000, 30_000]), 2).tolist()
-    centres = random_centres(6, 4)
-    pair_of, n_pairs = random_pairs(6)
-    assert got[16] == reference.bridge_counts(places, centres, pair_of, n_pairs, 5).tolist()
-    assert got[17] == reference.silhouettes(places, centres, np.tri(5, 6, 1, dtype=bool), 2**16).tolist()
-
-
-def test_rows_that_moved_are_asked_anew():
-    schema, grid = a_grid(16)
-    zero = np.zeros((1, 4), dtype=np.int64)
-    first, second = Splits(3), Splits(5)
-    first.add(0, 0, 9, 1, 2)
-    second.add(1, 3, 16, 3, 4)
-    with MemoryEngine(read_table(a_block(schema, 203, missing=False)), schema, "error") as engine:
-        engine.encode(grid)
-        whole = engine.box_sums([0], zero)
-        engine.route(first)
-        assert not engine.box_sums([0], zero).any()
-        left, right = engine.box_sums([1], zero), engine.box_sums([2], zero)
-        left_again = engine.box_sums([1], zero)
-        engine.route(second)
-        assert not engine.box_sums([1], zero).any()
-        np.testing.assert_array_equal(engine.box_sums([3], zero) + engine.box_sums([4], zero), left)
-        np.testing.assert_array_equal(left + right, whole)
-        np.testing.assert_array_equal(left_again, left)
-        engine.regroup(np.zeros((1, 4), dtype=np.int64))
-        np.testing.assert_array_equal(engine.box_sums([0], zero), whole)
-        engine.regroup(np.array([[10**6] * 4, [0] * 4]))
-        assert not engine.box_sums([0], zero).any()
-        engine.encode(grid)
-        np.testing.assert_array_equal(engine.box_sums([0], zero), whole)
-
-
-@pytest.mark.parametrize("n_threads", [1, 3])
-@pytest.mark.parametrize("row", [0, 202])
-def test_a_missing_value_in_any_block_is_an_error(monkeypatch, n_threads, row):
-    small_parts(monkeypatch, 37)
-    schema, grid = a_grid(16)
-    rows = a_block(schema, 203, missing=False)
-    rows[row, 1] = np.nan
-    with MemoryEngine(read_table(rows), schema, "error", n_threads) as engine, pytest.raises(DataError):
-        engine.encode(grid)
-
-
-@pytest.mark.parametrize("n_rows", [0, 1])
-def test_an_engine_of_no_or_one_row_answers_everything(n_rows):
-    schema, _ = a_grid(16)
-    got = answers(a_block(schema, n_rows, missing=False), "error", 1)
-    assert got[0] == np.sum(got[4]) / 4 == n_rows

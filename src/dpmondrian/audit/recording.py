@@ -14,7 +14,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +27,6 @@ from dpmondrian.release import OBSERVER, Door
 __all__ = ["Draw", "Passed", "Query", "Recording", "fingerprint", "record"]
 
 _ONE_AT_A_TIME = threading.RLock()
-
-SameRows: TypeAlias = Callable[[], tuple[NDArray[np.int64], NDArray[np.int64]]]
-"""Gives the positions of the rows that two tables share, in the one recorded and in the other one."""
 
 
 @dataclass(frozen=True)
@@ -124,12 +121,10 @@ class Recording:
     failure: str | None
     diverged: bool
     generator_states: tuple[Any, ...] = field(repr=False)
-    row_keys: tuple[NDArray[np.uint64], ...] = field(repr=False)
+    person_keys: tuple[NDArray[np.uint64], ...] = field(repr=False)
 
 
-def record(
-    run: Callable[[], Any], *, seed: int = 0, script: Recording | None = None, same_rows: SameRows | None = None
-) -> Recording:
+def record(run: Callable[[], Any], *, seed: int = 0, script: Recording | None = None) -> Recording:
     """Return the recording of a run.
 
     Parameters
@@ -138,16 +133,14 @@ def record(
         Makes doors, asks them, and returns what it would publish. All its noise is drawn from `seed`, whatever it asks for.
     seed : int
     script : Recording, optional
-        An earlier run. What it released is handed over, and its public randomness used again.
-    same_rows : callable, optional
-        Needed with a script for runs that keep only some rows of a person: these draw a number for every row.
+        An earlier run. What it released is handed over, and its public randomness and its keys of persons are used again.
 
     Notes
     -----
     Doors that are made in other threads are not observed. Recordings of several threads wait for each other, because warnings are
     collected for the whole process.
     """
-    recorder = _Recorder(seed, script, same_rows)
+    recorder = _Recorder(seed, script)
     with _ONE_AT_A_TIME:
         # The observer lives in a context of its own: whatever ends the run, the next fit of this process is not observed.
         return contextvars.copy_context().run(_recorded, run, recorder)
@@ -173,7 +166,7 @@ def _recorded(run: Callable[[], Any], recorder: _Recorder) -> Recording:
         failure=failure,
         diverged=diverged,
         generator_states=tuple(recorder.generator_states),
-        row_keys=tuple(recorder.row_keys),
+        person_keys=tuple(recorder.person_keys),
     )
 
 
@@ -209,16 +202,15 @@ class _Diverged(BaseException):
 class _Recorder:
     """Collects what passes the doors of one run, and holds the script."""
 
-    def __init__(self, seed: int, script: Recording | None, same_rows: SameRows | None) -> None:
+    def __init__(self, seed: int, script: Recording | None) -> None:
         self.seed = seed
         self._script = script
-        self._same_rows = same_rows
         self.doors: list[Door] = []
         self.queries: list[Query] = []
         self.draws: list[Draw] = []
         self.purposes: list[tuple[str | int, ...]] = []
         self.generator_states: list[Any] = []
-        self.row_keys: list[NDArray[np.uint64]] = []
+        self.person_keys: list[NDArray[np.uint64]] = []
 
     def noting(self, sampler: Any) -> _NotingSampler:
         """Return a sampler that draws like this one and notes what it is asked for."""
@@ -255,17 +247,15 @@ class _Recorder:
         self.generator_states.append(drawn.bit_generator.state)
         return drawn
 
-    def keys(self, drawn: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Return the random numbers of rows: a row that is in both tables has the same one in both."""
-        number = len(self.row_keys)
+    def person_key(self, drawn: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Return the key by which rows of persons are kept: that of the recorded run."""
+        number = len(self.person_keys)
         if self._script is not None:
-            if number >= len(self._script.row_keys) or self._same_rows is None:
+            if number >= len(self._script.person_keys):
                 raise _Diverged
-            before, after = self._same_rows()
-            drawn = drawn.copy()
-            drawn[after] = self._script.row_keys[number][before]
-        self.row_keys.append(drawn.copy())
-        return drawn
+            drawn = self._script.person_keys[number]
+        self.person_keys.append(drawn.copy())
+        return drawn.copy()
 
 
 class _NotingSampler:
@@ -305,8 +295,8 @@ class _AtTheDoor(Door):
     def public_randomness(self, *purpose: str | int) -> np.random.Generator:
         return self._recorder.generator(purpose, super().public_randomness(*purpose))
 
-    def row_keys(self, n_rows: int) -> NDArray[np.uint64]:
-        return self._recorder.keys(super().row_keys(n_rows))
+    def person_key(self) -> NDArray[np.uint64]:
+        return self._recorder.person_key(super().person_key())
 
     def _parts(self, draw: PlannedDraw, scale: float, n_changed: int, most: int) -> int:
         self._used_parts = super()._parts(draw, scale, n_changed, most)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from dpmondrian.accounting.plan import Plan, PlannedDraw
 from dpmondrian.audit.findings import Finding, Findings
 from dpmondrian.audit.neighbours import Pair
-from dpmondrian.audit.recording import Passed, Query, Recording, SameRows, record
+from dpmondrian.audit.recording import Passed, Query, Recording, record
 from dpmondrian.exceptions import ParameterError
 
 __all__ = [
@@ -92,14 +92,8 @@ def compare_runs(run: Callable[[Any], Any], table: Any, neighbour: Any, *, seed:
 
 def record_pair(run: Callable[[Any], Any], table: Any, neighbour: Any, *, seed: int = 0) -> tuple[Recording, Recording]:
     """Return the recording of a run on a table, and of its replay on the neighbour."""
-
-    @lru_cache(maxsize=1)
-    def same_rows() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        return rows_in_both(table, neighbour)
-
     one = record(lambda: run(table), seed=seed)
-    same: SameRows = same_rows
-    return one, record(lambda: run(neighbour), seed=seed + 1, script=one, same_rows=same)
+    return one, record(lambda: run(neighbour), seed=seed + 1, script=one)
 
 
 def fitted(estimator: Any) -> dict[str, Any]:

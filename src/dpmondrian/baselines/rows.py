@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmondrian.coordinates import Coordinates
 from dpmondrian.domain import Schema
-from dpmondrian.engines.memory import MemoryEngine
+from dpmondrian.engines.local import LocalEngine
 from dpmondrian.exceptions import DataError
 from dpmondrian.frames import Table
 from dpmondrian.grid import Grid
@@ -47,12 +48,12 @@ class FixedPointRows:
         if not clip:
             values = finite(np.concatenate([np.empty((0, table.n_columns)), *table.blocks()]))
             return cls(grid, np.floor((values - grid.origin) * grid.inverse_step) - middle_place(grid))
-        with MemoryEngine(table, schema, "error") as engine:
+        with LocalEngine(table, Coordinates(schema), "error") as engine:
             try:
                 engine.encode(grid)
             except DataError:
                 raise _missing_values() from None
-            displacement = np.ascontiguousarray(engine.places.T, dtype=np.float64)
+            displacement = np.ascontiguousarray(engine.places().T)
         displacement -= middle_place(grid)
         return cls(grid, displacement)
 

@@ -1,11 +1,17 @@
-"""``dpm cluster``: from a file with rows about people to a folder that may be published."""
+"""``dpm cluster``: from files with rows about people to a folder that may be published."""
 
 from __future__ import annotations
 
 import csv
+import glob
 import io
 import json
+import os
+import shutil
 import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,29 +21,35 @@ from dpmondrian.cli.inputs import (
     BoundsOption,
     ColumnsOption,
     DelimiterOption,
-    FileArgument,
+    FilesArgument,
     JsonOption,
+    MemoryOption,
     PersonOption,
     Public,
     QueryOption,
     QuietOption,
     RowsPerPersonOption,
     SchemaOption,
+    ThreadsOption,
+    check_rows,
     public_facts,
-    read_rows,
+    sources_in,
 )
-from dpmondrian.cli.stopping import charges_told, printed
+from dpmondrian.cli.labels import write_labels
+from dpmondrian.cli.stopping import charges_told, draws_told, printed, release_told
 
 if TYPE_CHECKING:
     from dpmondrian.artifact import Release
+    from dpmondrian.engines.resources import Resources
     from dpmondrian.estimator import DPM
+    from dpmondrian.files.checkpoint import Checkpoint
     from dpmondrian.files.tables import Source
 
-__all__ = ["cluster", "cluster_file"]
+__all__ = ["cluster", "cluster_files"]
 
 
 def cluster(
-    file: FileArgument,
+    files: FilesArgument,
     schema: SchemaOption = None,
     bounds: BoundsOption = None,
     columns: ColumnsOption = None,
@@ -50,7 +62,8 @@ def cluster(
     ] = None,
     on_missing: Annotated[str, typer.Option(help="Missing values: error, drop the row, or the middle.")] = "error",
     out: Annotated[
-        Path | None, typer.Option(help="Folder for the results; must not exist.", show_default="FILE-clusters")
+        Path | None,
+        typer.Option(help="Folder for the results; must not exist.", show_default="FILE-clusters or FOLDER-clusters"),
     ] = None,
     labels: Annotated[
         bool, typer.Option("--labels", help="Also write the cluster of every row, which is sensitive.")
@@ -58,34 +71,53 @@ def cluster(
     budget: Annotated[
         Path | None, typer.Option(help="Ledger of this data set; 'dpm budget new' makes one. Charged before release.")
     ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            help="File that keeps what is drawn: after a kill, the same command continues and spends nothing twice."
+        ),
+    ] = None,
     query: QueryOption = None,
     delimiter: DelimiterOption = None,
+    memory: MemoryOption = None,
+    threads: ThreadsOption = None,
     seed: Annotated[
         int | None, typer.Option(min=0, help="Research only: noise that can be repeated protects nobody.")
     ] = None,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Cluster the rows of a file and write what may be published: release.json, centres.csv and report.html.
+    """Cluster the rows of files and write what may be published: release.json, centres.csv and report.html.
 
     The bounds of the columns come from public knowledge, never from the rows. Each run spends epsilon and delta of the data set;
-    --budget keeps the account.
+    --budget keeps the account. Tables may be larger than the memory.
 
     \b
     Examples:
       dpm cluster patients.csv --bounds age=0:120 --bounds bmi=10:60 --epsilon 1
       dpm cluster visits.parquet --schema schema.toml --person-id patient --rows-per-person 3
+      dpm cluster visits/ --schema schema.toml --memory 2GB --out published
       dpm cluster shop.duckdb --query "select age from customers" --schema schema.toml --out published
     """  # noqa: D301
-    from dpmondrian.files.tables import Source
+    from dpmondrian.engines.resources import Resources
 
     facts = public_facts(schema, bounds, columns, person_id, rows_per_person)
     parameters = {"epsilon": epsilon, "delta": delta, "n_clusters": k, "on_missing": on_missing, "random_state": seed}
     doubts = _doubts(epsilon, delta, seed)
     for sentence in doubts:
         print(sentence, file=sys.stderr)
-    folder = out or Path(f"{_stem(file)}-clusters")
-    model = cluster_file(Source(file, query, delimiter), facts, parameters, folder, budget, labels, quiet=quiet)
+    folder = out or Path(f"{_stem(files)}-clusters")
+    model = cluster_files(
+        sources_in(files, query, delimiter),
+        facts,
+        parameters,
+        folder,
+        budget,
+        labels,
+        quiet=quiet,
+        checkpoint=checkpoint,
+        resources=Resources(memory, threads),
+    )
     for sentence in [] if quiet else _beliefs(facts):
         print(sentence, file=sys.stderr)
     with printed(f"The results are written to {folder}."):
@@ -95,41 +127,52 @@ def cluster(
             _print(model.release_, facts, folder, labels, bool(doubts))
 
 
-def cluster_file(
-    source: Source,
+def cluster_files(
+    sources: Sequence[Source],
     facts: Public,
     parameters: dict[str, Any],
     folder: Path,
     budget: Path | None = None,
     labels: bool = False,
     quiet: bool = False,
+    checkpoint: Path | None = None,
+    resources: Resources | None = None,
 ) -> DPM:
-    """Cluster the rows of a file, write the folder of results, and return the fitted model."""
+    """Cluster the rows of files, write the folder of results, and return the fitted model."""
     from dpmondrian.cli.progress import FitBars
+    from dpmondrian.engines.resources import Resources
     from dpmondrian.estimator import DPM
-    from dpmondrian.exceptions import DataError
     from dpmondrian.files.budget import Budget
+    from dpmondrian.files.checkpoint import Checkpoint
     from dpmondrian.files.output import free_reserve, new_folder
 
+    resources = resources or Resources()
     model = DPM(bounds=facts.bounds, person_id=facts.person_id, rows_per_person=facts.rows_per_person, **parameters)
     model.check_parameters()
     ledger = None if budget is None else Budget(budget)
     if ledger is not None:
         ledger.read()
-    with charges_told(ledger), new_folder(folder) as unfinished, FitBars(quiet) as bars:
-        table = read_rows(source, facts.kinds_to_read, bars.read)
-        if (
-            table.num_rows == 0
-        ):  # told to the holder, like missing values; the library itself treats it as any other table
-            raise DataError(
-                f"The file {str(source.path)!r} has no rows, so there is nothing to publish. Nothing was spent."
-            )
-        model.fit(table, budget=ledger, progress=bars.draw)
+    run_file = None if checkpoint is None else Checkpoint(checkpoint)
+    if run_file is not None and not quiet:
+        _tell_continued(run_file)
+    with charges_told(ledger), draws_told(run_file), new_folder(folder) as unfinished, FitBars(quiet) as bars:
+        check_rows(sources, facts.kinds_to_read)
+        told = replace(resources, reading=bars.read)
+        model.fit(list(sources), budget=ledger, checkpoint=run_file, progress=bars.draw, resources=told)
         free_reserve(unfinished)
         write_release(model.release_, unfinished)
-        if labels:
-            _write_labels(model.labels_, unfinished / "sensitive")
+    if labels:  # only now: they take another pass over the files, and what is paid for must not be lost if that fails
+        with release_told(folder):
+            _write_sensitive(model, sources, folder / "sensitive", quiet, resources.threads)
     return model
+
+
+def _tell_continued(checkpoint: Checkpoint) -> None:
+    """Say how much of a run is behind, if it is continued; about one that is finished the library warns."""
+    state = checkpoint.read()
+    if state is not None and state.draws and state.release is None:
+        path, n_draws = str(checkpoint.path), len(state.draws)
+        print(f"Continuing {path!r}: {n_draws} of {state.n_planned} draws were made before.", file=sys.stderr)
 
 
 def write_release(release: Release, folder: Path) -> None:
@@ -159,22 +202,31 @@ noise, and is not private in any sense. It is for whoever may see the rows thems
 """
 
 
-def _write_labels(labels: Any, folder: Path) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet
+def _write_sensitive(model: DPM, sources: Sequence[Source], folder: Path, quiet: bool, threads: int | None) -> None:
+    """Write the folder with the cluster of every row, whole or not at all."""
+    from dpmondrian.cli.progress import FitBars
+    from dpmondrian.files.output import write_file
 
-    from dpmondrian.files.output import put_bytes
+    on_missing = model.on_missing
+    if model.person_id is not None and on_missing == "error":
+        on_missing = "drop"  # rows that were left out for their number may lack values, and nobody has been told yet
+    with ExitStack() as failed, FitBars(quiet) as bars:
+        folder.mkdir(mode=0o700)
+        failed.callback(shutil.rmtree, folder, ignore_errors=True)
+        write_file(folder / "README.txt", NOTICE)
+        write_labels(folder / "labels.parquet", model.release_, on_missing, sources, threads, bars.read)
+        failed.pop_all()
 
-    folder.mkdir(mode=0o700)
-    (folder / "README.txt").write_text(NOTICE, encoding="utf-8")
-    content = io.BytesIO()
-    pa.parquet.write_table(pa.table({"cluster": pa.array(labels)}), content)
-    put_bytes(folder / "labels.parquet", content.getvalue(), private=True)
 
-
-def _stem(file: Path) -> str:
-    """Return the name of a file without its endings."""
-    return file.name.split(".")[0] or file.name
+def _stem(files: Sequence[str]) -> str:
+    """Return what the rows are called: the name of the file without its endings, or of the folder."""
+    place = Path(os.path.abspath(files[0]))
+    if len(files) > 1:
+        place = place.parent
+    while not place.exists() and glob.has_magic(str(place)):
+        place = place.parent
+    name = place.name if place.is_dir() else place.name.split(".")[0]
+    return name or place.name or "rows"
 
 
 def _doubts(epsilon: float, delta: float, seed: int | None) -> list[str]:

@@ -27,7 +27,7 @@ def demo(
       dpm demo
       dpm demo customers --out /tmp/customers
     """  # noqa: D301
-    from dpmondrian.cli.cluster import cluster_file
+    from dpmondrian.cli.cluster import cluster_files
     from dpmondrian.cli.inputs import public_facts
     from dpmondrian.datasets.examples import EXAMPLES
     from dpmondrian.domain import nearest_names
@@ -42,7 +42,7 @@ def demo(
         table, schema = unfinished / f"{example}.csv", unfinished / "schema.toml"
         _write_inputs(example, table, schema)
         published = unfinished / "published"
-        model = cluster_file(Source(table), public_facts(schema, None), {}, published)
+        model = cluster_files([Source(table)], public_facts(schema, None), {}, published)
     with printed(f"The results are written to {folder}."):
         _print(model, example, folder)
 

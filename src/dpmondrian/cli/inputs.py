@@ -1,9 +1,12 @@
-"""What a user said about a table, and the table itself: shared by the commands that read rows."""
+"""What a user said about a table and how to read it, and the table itself: shared by the commands that read rows."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,21 +25,33 @@ __all__ = [
     "ColumnsOption",
     "DelimiterOption",
     "FileArgument",
+    "FilesArgument",
     "JsonOption",
+    "MemoryOption",
     "PersonOption",
     "Public",
     "QueryOption",
     "QuietOption",
     "RowsPerPersonOption",
     "SchemaOption",
+    "ThreadsOption",
+    "check_rows",
     "public_facts",
     "read_rows",
     "rows_of_release",
+    "sources_in",
 ]
 
 FileArgument = Annotated[
     Path,
     typer.Argument(help="CSV, Parquet, Arrow/Feather or JSON lines, compressed or not; SQLite or DuckDB with --query."),
+]
+FilesArgument = Annotated[
+    list[str],
+    typer.Argument(
+        help="Files of one format, folders of them, or patterns: CSV, Parquet, Arrow/Feather or JSON lines, text formats also "
+        "compressed; or one SQLite or DuckDB file with --query.",
+    ),
 ]
 SchemaOption = Annotated[
     Path | None, typer.Option(help="TOML file with what is public about the columns; 'dpm schema' drafts one.")
@@ -63,6 +78,34 @@ QueryOption = Annotated[str | None, typer.Option(help="SQL query, for a file tha
 DelimiterOption = Annotated[str | None, typer.Option(help="Between the values of a CSV file.", show_default="comma")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors and warnings.")]
+ThreadsOption = Annotated[
+    int | None, typer.Option(min=1, help="Most threads.", show_default="as many as there are cores, up to 8")
+]
+
+_UNITS = {"kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+_LEAST_MEMORY = 10**6
+
+
+def _bytes_of(text: str) -> int:
+    """Return a size such as 2GB in bytes."""
+    match = re.fullmatch(rf"(\d{{1,9}}(?:\.\d{{1,9}})?) ?({'|'.join(_UNITS)})", text, re.ASCII)
+    n_bytes = 0 if match is None else int(Decimal(match[1]) * _UNITS[match[2]])
+    if n_bytes < _LEAST_MEMORY:
+        raise typer.BadParameter(
+            f"A size must be a number and a unit, one of {', '.join(_UNITS)}, and at least 1MB. Got {text!r}. For instance 2GB."
+        )
+    return n_bytes
+
+
+MemoryOption = Annotated[
+    int | None,
+    typer.Option(
+        parser=_bytes_of,
+        metavar="SIZE",
+        help="Memory for the rows' codes, such as 2GB; what is beyond goes to a temporary file without a name, in TMPDIR.",
+        show_default="1GiB",
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -88,7 +131,7 @@ class Public:
     @property
     def kinds_to_read(self) -> dict[str, Any]:
         """The columns to read: those to cluster, and the one of persons."""
-        return self.kinds if self.person_id is None else {**self.kinds, self.person_id: "text"}
+        return self.kinds if self.person_id is None else {**self.kinds, self.person_id: "id"}
 
 
 def public_facts(
@@ -155,6 +198,38 @@ def _kinds(known: Schema | dict[str, Any]) -> dict[str, Any]:
         name: "text" if name in categories else "number"
         for name in (known.names if isinstance(known, Schema) else known)
     }
+
+
+def sources_in(files: Sequence[str], query: str | None = None, delimiter: str | None = None) -> list[Source]:
+    """Return the files that are named, and those in the folders and behind the patterns; or a database with its query."""
+    from dpmondrian.exceptions import ParameterError
+    from dpmondrian.files.source import DATABASES, ENDINGS, Source
+    from dpmondrian.streams.paths import sources_of
+
+    is_database = ENDINGS.get(Path(files[0]).suffix.lower()) in DATABASES
+    if len(files) == 1 and (query is not None or is_database):
+        return [Source(Path(files[0]), query, delimiter)]
+    if query is not None:
+        raise ParameterError(
+            "The '--query' option is for one database. Got several files. Name the database alone, or leave the query out."
+        )
+    return sources_of(files, delimiter)
+
+
+def check_rows(sources: Sequence[Source], kinds: dict[str, Any]) -> None:
+    """Refuse files without a row, before anything is spent.
+
+    Told to their holder, like missing values; the library itself treats such a table as any other.
+    """
+    from dpmondrian.exceptions import DataError
+    from dpmondrian.files.tables import pieces_of
+
+    for source in sources:
+        with closing(pieces_of(source, kinds)) as pieces:
+            if any(piece.read().num_rows for piece in pieces):
+                return
+    subject = f"{sources[0].title} has" if len(sources) == 1 else "The files have"
+    raise DataError(f"{subject} no rows, so there is nothing to publish. Nothing was spent.")
 
 
 def read_rows(

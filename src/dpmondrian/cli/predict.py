@@ -7,19 +7,25 @@ from typing import Annotated
 
 import typer
 
-from dpmondrian.cli.inputs import DelimiterOption, FileArgument, QueryOption, QuietOption, rows_of_release
+from dpmondrian.cli.inputs import (
+    DelimiterOption,
+    FilesArgument,
+    QueryOption,
+    QuietOption,
+    ThreadsOption,
+    sources_in,
+)
+from dpmondrian.cli.labels import LABEL_ENDINGS, write_labels
 from dpmondrian.cli.stopping import printed
 
 __all__ = ["ReleaseArgument", "predict"]
 
 ReleaseArgument = Annotated[Path, typer.Argument(help="A release.json that 'dpm cluster' wrote.")]
 
-_ENDINGS = (".parquet", ".csv")
-
 
 def predict(
     release: ReleaseArgument,
-    file: FileArgument,
+    files: FilesArgument,
     out: Annotated[Path, typer.Option(help="File for the labels, .parquet or .csv; must not exist.")],
     on_missing: Annotated[
         str | None,
@@ -27,46 +33,32 @@ def predict(
     ] = None,
     query: QueryOption = None,
     delimiter: DelimiterOption = None,
+    threads: ThreadsOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Write the nearest cluster of every row of a file. The result is SENSITIVE: it speaks about single rows.
+    """Write the nearest cluster of every row. The result is SENSITIVE: it speaks about single rows.
 
-    Clusters are numbered as in the release, from 0; -1 is a row with missing values that is left out.
+    Clusters are numbered as in the release, from 0; -1 is a row with missing values that is left out. Labels are in the order of
+    the rows, of several files in the order in which they are named, of folders and patterns sorted by name.
 
     \b
     Examples:
       dpm predict published/release.json patients.csv --out labels.parquet
       dpm predict published/release.json new-patients.parquet --out labels.csv --on-missing drop
+      dpm predict published/release.json visits/ --out labels.parquet
     """  # noqa: D301
     from dpmondrian.cli.progress import FitBars
     from dpmondrian.estimator import DPM
-    from dpmondrian.files.output import put_bytes
-    from dpmondrian.files.tables import Source
 
-    if out.suffix not in _ENDINGS:
+    if out.suffix not in LABEL_ENDINGS:
         raise typer.BadParameter(f"Labels are written as .parquet or .csv. Got {str(out)!r}.", param_hint="--out")
     model = DPM.load(release)
     if on_missing is not None:
         model.set_params(on_missing=on_missing).check_parameters()
+    sources = sources_in(files, query, delimiter)
     with FitBars(quiet) as bars:
-        labels = model.predict(rows_of_release(model.release_.schema, Source(file, query, delimiter), None, bars.read))
-    put_bytes(out, _encoded(labels, out.suffix), private=True)
+        write_labels(out, model.release_, model.on_missing, sources, threads, bars.read)
     if quiet:
         return
     with printed(f"The labels are written: {out}"):
         typer.echo(f"Written: {out}. SENSITIVE: it tells the cluster of every row and stays with you.")
-
-
-def _encoded(labels: object, ending: str) -> bytes:
-    import io
-
-    import pyarrow as pa
-    import pyarrow.csv
-    import pyarrow.parquet
-
-    target, table = io.BytesIO(), pa.table({"cluster": pa.array(labels)})
-    if ending == ".csv":
-        pa.csv.write_csv(table, target)
-    else:
-        pa.parquet.write_table(table, target)
-    return target.getvalue()

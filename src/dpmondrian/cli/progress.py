@@ -105,7 +105,7 @@ class FitBars(_Bars):
         self._drawing: TaskID | None = None
 
     def read(self, done: int, total: int | None) -> None:
-        """Move the bar of reading; a callback of `read_columns`."""
+        """Move the bar of reading; a callback of `Resources` and of `write_labels`."""
         if self._reading is None:
             self._reading = self._progress.add_task("reading", total=total)
         self._progress.update(self._reading, completed=done, total=total)

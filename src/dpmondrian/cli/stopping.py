@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpmondrian.files.budget import Budget
+    from dpmondrian.files.checkpoint import Checkpoint
 
-__all__ = ["charges_told", "prepare_streams", "printed", "signals_stop", "stop", "stoppable"]
+__all__ = [
+    "charges_told",
+    "draws_told",
+    "prepare_streams",
+    "printed",
+    "release_told",
+    "signals_stop",
+    "stop",
+    "stoppable",
+]
 
 NOTHING_WRITTEN = "Stopped. Nothing was written."
 
@@ -86,6 +98,48 @@ def charges_told(ledger: Budget | None) -> Iterator[None]:
 
 def _charges(ledger: Budget) -> set[str]:
     return {entry.id for entry in ledger.read().entries}
+
+
+@contextmanager
+def draws_told(checkpoint: Checkpoint | None) -> Iterator[None]:
+    """Say how to continue if the block ends before its time and has drawn something."""
+    from dpmondrian.exceptions import CheckpointError
+
+    before = 0 if checkpoint is None else _n_draws(checkpoint)
+    try:
+        yield
+    except BaseException:
+        if checkpoint is not None:
+            with suppress(CheckpointError):
+                if _n_draws(checkpoint) > before:
+                    path = str(checkpoint.path)
+                    print(
+                        f"Note: what was drawn is kept in {path!r}. The same command continues, and spends nothing twice.",
+                        file=sys.stderr,
+                    )
+        raise
+
+
+def _n_draws(checkpoint: Checkpoint) -> int:
+    state = checkpoint.read()
+    return 0 if state is None else len(state.draws)
+
+
+@contextmanager
+def release_told(folder: Path) -> Iterator[None]:
+    """Say that the release is complete if the block, which only adds to it, ends before its time."""
+    try:
+        yield
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt):
+            error.args = ("Stopped. The labels are not written.",)
+        release = shlex.quote(str(folder / "release.json"))
+        print(
+            f"Note: the release in {str(folder)!r} is complete; only the labels are missing. To write them: dpm predict {release} "
+            "FILES --out labels.parquet",
+            file=sys.stderr,
+        )
+        raise
 
 
 def prepare_streams() -> None:

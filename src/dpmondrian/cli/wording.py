@@ -9,6 +9,7 @@ __all__ = ["in_options", "plural", "system_sentence"]
 
 _OPTIONS = {
     "bounds": "--bounds",
+    "checkpoint": "--checkpoint",
     "delimiter": "--delimiter",
     "delta": "--delta",
     "epsilon": "--epsilon",
@@ -38,6 +39,9 @@ def in_options(text: str) -> str:
     text = re.sub(r"\bThe '(\w+)' parameter(?: of DPM)?", _option, text)
     text = text.replace("column of 'person_id'", "column of --person-id").replace("person_id=None", "no --person-id")
     text = text.replace("person_id='", "--person-id '")
+    text = text.replace("raise the memory limit", "raise --memory")
+    text = re.sub(r"Pass a DuckDB relation, such as .*", "Name the database alone, with --query.", text)
+    text = re.sub(r"Pass pyarrow\.dataset.*", "Copy the files to this machine.", text)
     return text.replace("Use None to let DPM choose.", "Leave it out to let DPM choose.")
 
 

@@ -1,63 +1,88 @@
-"""The questions that an engine answers. Every answer is a sum of integers over rows: exact, and sensitive."""
+"""The engine that the algorithm knows. Every answer is a sum of integers over rows: exact, and sensitive.
+
+A new engine is one file. It says where coded blocks are (`encode`), how a question reaches them and their answers are added up
+(`total`), and counts gaps for the paper's variant (`gap_counts`). All else is here.
+"""
 
 from __future__ import annotations
 
-from typing import Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmondrian.engines import questions as ask
+from dpmondrian.engines.questions import Move, Question, Splits
 from dpmondrian.grid import Grid
 
 __all__ = ["Engine", "Splits"]
 
 
-class Splits:
-    """Cuts to apply to nodes, as arrays over node numbers (-1 in `column` where there is no cut)."""
-
-    def __init__(self, n_nodes: int) -> None:
-        self.column = np.full(n_nodes, -1, dtype=np.int64)
-        self.cut = np.zeros(n_nodes, dtype=np.int64)
-        self.left = np.zeros(n_nodes, dtype=np.int16)
-        self.right = np.zeros(n_nodes, dtype=np.int16)
-
-    def add(self, node: int, column: int, cut: int, left: int, right: int) -> None:
-        """Cut `node`: rows whose code in `column` is below `cut` go to `left`, the others to `right`."""
-        self.column[node], self.cut[node], self.left[node], self.right[node] = column, cut, left, right
-
-
-class Engine(Protocol):
-    """Rows in nodes of a growing tree. All rows begin in node 0.
+class Engine(ABC):
+    """Rows in nodes of a growing tree. All rows begin in node 0. Use it as a context manager: leaving it frees what it holds.
 
     `nodes` lists node numbers; answers come in that order. Histograms are over all columns of the grid; sums, centres and
     distances are in places of its measured columns.
     """
 
-    def gap_counts(self, thresholds: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
+    def __init__(self) -> None:
+        self._moves: list[Move] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    @abstractmethod
+    def gap_counts(self, thresholds: NDArray[np.float64], share: float) -> tuple[NDArray[np.int64], int]:
         """Return how many gaps between neighbouring values, over all columns, are within each threshold.
 
-        Gaps and thresholds are fractions of a column's range. The second value is the number of gaps.
+        Gaps and thresholds are fractions of a column's range. The second value is the number of gaps. Only a public `share`
+        of the rows is looked at (`dpmondrian.engines.gaps`).
         """
-        ...
 
     def encode(self, grid: Grid) -> int:
-        """Turn the rows into codes of `grid` and places of its measured columns, all in node 0; return the number of rows."""
-        ...
+        """Turn the rows into codes and rests of `grid`, all in node 0; return the number of rows kept."""
+        self._grid = grid
+        self._moves = []
+        return self._encode(grid)
+
+    @abstractmethod
+    def _encode(self, grid: Grid) -> int:
+        """Code the rows; return the number of rows kept."""
+
+    @abstractmethod
+    def total(self, question: Question) -> NDArray[np.int64]:
+        """Return the sum of a question's answers over all blocks of rows, after all moves so far."""
+
+    def moves_since(self, n_done: int = 0) -> Sequence[Move]:
+        """Return the moves that bring a row to its node if `n_done` of them were made: the others, or fewer that do the same.
+
+        Where a row is after it went to its nearest centre does not depend on where it was before, so only the last such move
+        counts. Cuts before it stay: rows that lie together find their centre sooner.
+        """
+        moves = self._moves[n_done:]
+        last = max((i for i, move in enumerate(moves) if isinstance(move, ask.ToNearest)), default=0)
+        return [move for move in moves[:last] if not isinstance(move, ask.ToNearest)] + moves[last:]
 
     def histograms(self, nodes: list[int]) -> NDArray[np.int64]:
         """Return rows per node, column and code, shape (n_nodes, n_columns, most_codes)."""
-        ...
+        return self.total(ask.Histograms(nodes, self._grid.n_columns, self._grid.most_codes))
 
     def route(self, splits: Splits) -> None:
-        """Move the rows of cut nodes to their children."""
-        ...
+        """Move the rows of cut nodes to their children; done together with the next question."""
+        self._moves.append(splits)
 
     def regroup(self, centres: NDArray[np.int64]) -> NDArray[np.int64]:
         """Move every row to the node numbered like its nearest centre; return the rows per centre.
 
         Squared distances are in places, exact; the lowest number wins a tie.
         """
-        ...
+        self._moves.append(ask.ToNearest(centres))
+        return self.total(ask.NodeCounts(len(centres)))
 
     def bridge_counts(
         self, centres: NDArray[np.int64], pair_of: NDArray[np.int64], n_pairs: int, n_bins: int
@@ -66,18 +91,18 @@ class Engine(Protocol):
 
         A row counts once: for its two nearest centres, or for the nearest alone. `pair_of` numbers the pairs, -1 for none.
         """
-        ...
+        return self.total(ask.BridgeCounts(centres, pair_of, n_pairs, n_bins))
 
     def silhouettes(self, centres: NDArray[np.int64], taken: NDArray[np.bool_], steps: int) -> NDArray[np.int64]:
         """Return for each choice of centres the sum over rows of ``1 - nearest / second-nearest`` distance, in steps.
 
         `taken` has shape (n_choices, n_centres).
         """
-        ...
+        return self.total(ask.Silhouettes(centres, taken, steps))
 
     def box_sums(self, nodes: list[int], middle: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return per node the sum of ``place - middle[node]``, shape (n_nodes, n_columns)."""
-        ...
+        return self.total(ask.BoxSums(nodes, middle))
 
     def radius_counts(
         self,
@@ -91,7 +116,7 @@ class Engine(Protocol):
 
         With `columns` distances are in these measured columns only, which `centre` then has.
         """
-        ...
+        return self.total(ask.RadiusCounts(nodes, self._columns(columns), centre, thresholds, norm))
 
     def clipped_sums(
         self,
@@ -102,4 +127,7 @@ class Engine(Protocol):
         columns: NDArray[np.int64] | None = None,
     ) -> NDArray[np.int64]:
         """Return per node the sum of displacements from its centre, shortened to its radius; in `columns` only, if given."""
-        ...
+        return self.total(ask.ClippedSums(nodes, self._columns(columns), centre, radius, norm))
+
+    def _columns(self, columns: NDArray[np.int64] | None) -> NDArray[np.int64]:
+        return np.arange(self._grid.n_measured) if columns is None else columns

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
-from dpmondrian.files.conversion import Kind, converted, kind_of, target_schema, without_rows
+from dpmondrian.files.conversion import Kind, kind_of, table_of, target_schema, without_rows
 from dpmondrian.files.failures import check_names
+from dpmondrian.files.pieces import Piece, ready
 from dpmondrian.files.source import Source
 
-__all__ = ["arrow_batches", "arrow_columns", "kinds_in", "parquet_batches", "parquet_columns"]
+__all__ = ["arrow_columns", "arrow_pieces", "bytes_per_row", "kinds_in", "parquet_columns", "parquet_pieces"]
 
-BATCH_ROWS = 2**18
+PIECE_BYTES = 2**24
+"""What a piece has in memory, about: small row groups are read together, large ones in parts."""
+LARGEST_GROUP = 2**26
+"""Row groups with no more than this are one piece, because several threads can decode them side by side."""
+BUFFER_BYTES = 2**20
+_TEXT_BYTES = 16
+"""A guess: how long texts are is not in the metadata."""
 
 
 def kinds_in(source: Source, schema: Any) -> dict[str, str]:
@@ -27,33 +35,90 @@ def parquet_columns(source: Source) -> dict[str, str]:
         return kinds_in(source, file.schema_arrow)
 
 
-def parquet_batches(source: Source, kinds: Mapping[str, Kind]) -> Iterator[tuple[Any, int, int | None]]:
-    """Yield record batches of these columns, with their bytes in the file that were read so far and that there are."""
+def parquet_pieces(source: Source, kinds: Mapping[str, Kind]) -> Iterator[Piece]:
+    """Yield the row groups of a file, with their bytes in these columns. They are decoded by whoever reads the piece.
+
+    A row group that is too large for that is decoded here, part by part.
+    """
     with _parquet(source) as file:
-        schema = file.schema_arrow
-        check_names(source, schema.names, list(kinds))
-        target = target_schema(source, schema, kinds)
-        groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
-        sizes = [_bytes_of(group, set(kinds)) for group in groups]
-        yield without_rows(target), 0, sum(sizes)
-        for number, group in enumerate(groups):
-            rows = 0
-            for batch in file.iter_batches(BATCH_ROWS, row_groups=[number], columns=list(kinds)):
-                rows += batch.num_rows
-                done = sum(sizes[:number]) + sizes[number] * rows // max(1, group.num_rows)
-                yield converted(source, batch, target), done, sum(sizes)
+        schema, metadata = file.schema_arrow, file.metadata
+    check_names(source, schema.names, list(kinds))
+    target = target_schema(source, schema, kinds)
+    groups = [_RowGroup(metadata.row_group(number), number, target) for number in range(metadata.num_row_groups)]
+    done, total = 0, sum(group.bytes_in_file for group in groups)
+    yield ready(without_rows(target), 0, total)
+    for run in _runs(groups):
+        if len(run) > 1 or run[0].bytes_in_memory <= LARGEST_GROUP:
+            done += sum(group.bytes_in_file for group in run)
+            yield Piece(partial(_row_groups, source, metadata, [group.number for group in run], target), done, total)
+        else:
+            yield from _parts(source, metadata, run[0], target, done, total)
+            done += run[0].bytes_in_file
 
 
-def _bytes_of(group: Any, names: set[str]) -> int:
-    chunks = (group.column(number) for number in range(group.num_columns))
-    return sum(chunk.total_compressed_size for chunk in chunks if chunk.path_in_schema in names)
+class _RowGroup:
+    """What the metadata say about a row group: its number, rows, and bytes in the wanted columns."""
+
+    def __init__(self, metadata: Any, number: int, target: Any) -> None:
+        self.number, self.n_rows = number, metadata.num_rows
+        chunks = [metadata.column(place) for place in range(metadata.num_columns)]
+        wanted = [chunk for chunk in chunks if chunk.path_in_schema in target.names]
+        self.bytes_in_file = sum(chunk.total_compressed_size for chunk in wanted)
+        # Values that repeat take less room in the file than in memory.
+        self.bytes_in_memory = max(
+            sum(chunk.total_uncompressed_size for chunk in wanted), self.n_rows * bytes_per_row(target)
+        )
+
+
+def bytes_per_row(schema: Any) -> int:
+    """Return about how many bytes a row takes in memory."""
+    from pyarrow import types
+
+    return sum(field.type.bit_width // 8 if types.is_primitive(field.type) else _TEXT_BYTES for field in schema)
+
+
+def _runs(groups: list[_RowGroup]) -> Iterator[list[_RowGroup]]:
+    """Yield row groups, small ones that lie side by side together: each piece costs the opening of the file."""
+    run: list[_RowGroup] = []
+    for group in groups:
+        if run and sum(member.bytes_in_memory for member in run) + group.bytes_in_memory > PIECE_BYTES:
+            yield run
+            run = []
+        run.append(group)
+    if run:
+        yield run
+
+
+def _row_groups(source: Source, metadata: Any, numbers: list[int], target: Any) -> Any:
+    with _parquet(source, metadata) as file:
+        # Without threads of its own: pieces are read by several threads.
+        rows = file.read_row_groups(numbers, columns=target.names, use_threads=False)
+    return table_of(source, rows.to_batches(), target)
+
+
+def _parts(source: Source, metadata: Any, group: _RowGroup, target: Any, done: int, total: int) -> Iterator[Piece]:
+    """Yield the parts of a large row group, behind so many bytes of others."""
+    n_rows = 0
+    part_rows = max(1, group.n_rows * PIECE_BYTES // group.bytes_in_memory)
+    with _parquet(source, metadata) as file:
+        for batch in file.iter_batches(part_rows, [group.number], target.names, use_threads=False):
+            n_rows += batch.num_rows
+            yield Piece(
+                partial(table_of, source, [batch], target),
+                done + group.bytes_in_file * n_rows // group.n_rows,
+                total,
+            )
 
 
 @contextmanager
-def _parquet(source: Source) -> Iterator[Any]:
+def _parquet(source: Source, metadata: Any = None) -> Iterator[Any]:
+    """Yield an open file; metadata that were read before are not read again."""
     import pyarrow.parquet
 
-    with pyarrow.parquet.ParquetFile(source.path) as file:
+    # Reading ahead would bring whole columns of the file into memory.
+    with pyarrow.parquet.ParquetFile(
+        source.path, metadata=metadata, buffer_size=BUFFER_BYTES, pre_buffer=False, page_checksum_verification=True
+    ) as file:
         yield file
 
 
@@ -63,18 +128,26 @@ def arrow_columns(source: Source) -> dict[str, str]:
         return kinds_in(source, reader.schema)
 
 
-def arrow_batches(source: Source, kinds: Mapping[str, Kind]) -> Iterator[tuple[Any, int, int | None]]:
-    """Yield record batches of these columns, with the bytes read so far and those of the file."""
+def arrow_pieces(source: Source, kinds: Mapping[str, Kind]) -> Iterator[Piece]:
+    """Yield the record batches of these columns, with the bytes read so far and those of the file.
+
+    A record batch is read as a whole; large ones are more than one piece, so that several threads can work on them.
+    """
     with _arrow(source, None) as (reader, _):
         schema = reader.schema
     check_names(source, schema.names, list(kinds))
     target = target_schema(source, schema, kinds)
     with _arrow(source, sorted(schema.get_field_index(name) for name in kinds)) as (reader, file):
-        total = file.size()
-        yield without_rows(target), 0, total
+        total, n_rows = file.size(), max(1, PIECE_BYTES // bytes_per_row(target))
+        yield ready(without_rows(target), 0, total)
         for batch, done in _record_batches(reader, file):
-            batch.validate(full=True)  # a damaged file must not be taken for memory
-            yield converted(source, batch, target), min(done, total), total
+            for start in range(0, batch.num_rows, n_rows):
+                yield Piece(partial(_checked, source, batch.slice(start, n_rows), target), min(done, total), total)
+
+
+def _checked(source: Source, batch: Any, target: Any) -> Any:
+    batch.validate(full=True)  # a damaged file must not be taken for memory
+    return table_of(source, [batch], target)
 
 
 def _record_batches(reader: Any, file: Any) -> Iterator[tuple[Any, int]]:

@@ -6,13 +6,11 @@ returns, so a run that is killed afterwards has paid: too much may be charged, n
 
 from __future__ import annotations
 
-import errno
 import json
 import math
 import os
 import re
 import shlex
-import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -25,6 +23,7 @@ from dpmondrian._version import __version__
 from dpmondrian.domain import is_number
 from dpmondrian.exceptions import BudgetError, ParameterError
 from dpmondrian.files.output import put_file, remove_leftovers
+from dpmondrian.files.single import NotTakenError, acquire_lock, error_name, open_single
 
 __all__ = ["Budget", "BudgetEntry", "BudgetState"]
 
@@ -84,6 +83,11 @@ class BudgetEntry:
         _demand(self.state in (_CHARGED, _RELEASED), "a 'state' is neither 'charged' nor 'released'")
         known = isinstance(self.release, str) and _SHA256.fullmatch(self.release) and self.state == _RELEASED
         _demand(self.release is None or known, "a 'release' is not the SHA-256 of a released file")
+
+    @property
+    def is_released(self) -> bool:
+        """Whether its result was written."""
+        return self.state == _RELEASED
 
 
 @dataclass(frozen=True)
@@ -209,7 +213,13 @@ class Budget:
         """Return what the file says now; raise `BudgetError` if it is missing or damaged in any way."""
         return self._read()[0]
 
-    def charge(self, epsilon: float, delta: float, purpose: str, unit: str = DEFAULT_UNIT) -> str:
+    def find(self, entry_id: str) -> BudgetEntry | None:
+        """Return the charge with this id; None if there is none."""
+        return _entry_of(self.read(), entry_id)
+
+    def charge(
+        self, epsilon: float, delta: float, purpose: str, unit: str = DEFAULT_UNIT, entry_id: str | None = None
+    ) -> str:
         """Return the id of a new charge, which is on the disk then; refuse what would exceed the totals.
 
         Parameters
@@ -221,22 +231,36 @@ class Budget:
         unit : str, default="one row"
             Whose privacy it costs. All charges of a file have the same unit: the cost of a row says nothing about the cost of
             a person with several.
+        entry_id : str, optional
+            Of a run that may have been charged before, and continues: it is charged once, however often it asks. None for a
+            new id.
 
         Raises
         ------
         BudgetError
-            If too little is left, earlier charges have another unit, or the file cannot be read, locked or written. Compute nothing then.
+            If too little is left, earlier charges have another unit, the charge of this id was another one, or the file
+            cannot be read, locked or written. Compute nothing then.
         """
         epsilon, delta = check_epsilon(epsilon), check_delta(delta)
         _check_text("purpose", purpose)
         _check_text("unit", unit, least=1)
+        if entry_id is not None and not (_is_text(entry_id) and _ID.fullmatch(entry_id)):
+            raise ParameterError(
+                "The 'entry_id' parameter must be None, or 1 to 64 small letters, digits and hyphens. Got "
+                f"{entry_id!r:.100} instead. Leave it out for a new id."
+            )
         self.read()  # without a file to lock, no lock
         with self._locked():
             state, file = self._read()
+            made = None if entry_id is None else _entry_of(state, entry_id)
+            if made is not None:
+                if (made.epsilon, made.delta, made.unit) != (epsilon, delta, unit):
+                    raise self._refusal(f"has another charge with the id {made.id!r}. Nothing was charged")
+                return made.id
             self._check_unit(state, unit)
             self._check_left(state, epsilon, delta)
             time = datetime.now(UTC).isoformat(timespec="seconds")
-            entry = BudgetEntry(os.urandom(8).hex(), time, purpose, epsilon, delta, unit=unit)
+            entry = BudgetEntry(entry_id or os.urandom(8).hex(), time, purpose, epsilon, delta, unit=unit)
             self._write(replace(state, entries=(*state.entries, entry)), file)
         return entry.id
 
@@ -281,14 +305,11 @@ class Budget:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         """Hold the lock of the file, so that nobody else changes it between reading and writing."""
-        from filelock import FileLock, Timeout
-
-        lock = FileLock(f"{self.path}.lock", timeout=self.timeout, mode=0o600)
         try:
-            if not self.path.absolute().parent.is_dir():  # the lock would make it
-                raise self._refusal("lies in a folder that does not exist. Check the path, or make the folder")
-            lock.acquire(poll_interval=0.01)
-        except Timeout:
+            lock = acquire_lock(self.path, self.timeout)
+        except NotTakenError as error:
+            raise self._refusal(str(error)) from None
+        except TimeoutError:
             raise self._refusal(
                 f"is locked by another process, for more than {self.timeout:g} seconds. Try again when that is finished"
             ) from None
@@ -309,10 +330,10 @@ class Budget:
                 f"does not exist. Make it with: dpm budget new {shlex.quote(str(self.path))} --epsilon E --delta D"
             ) from None
         except OSError as error:
-            raise self._refusal(f"cannot be read ({_name_of(error)})") from None
+            raise self._refusal(f"cannot be read ({error_name(error)})") from None
         except UnicodeDecodeError:
             raise self._refusal(f"is damaged: it is not UTF-8 text. {_WAY_OUT}") from None
-        except _NotTakenError as error:
+        except NotTakenError as error:
             raise self._refusal(str(error)) from None
         except ValueError as error:
             raise self._refusal(f"is damaged or no budget file: {error}. {_WAY_OUT}") from None
@@ -326,7 +347,7 @@ class Budget:
             raise self._failed("cannot be written, so nothing may be computed", error) from None
 
     def _failed(self, failure: str, error: OSError) -> BudgetError:
-        return self._refusal(f"{failure} ({_name_of(error)}). Check permissions and free space of its folder")
+        return self._refusal(f"{failure} ({error_name(error)}). Check permissions and free space of its folder")
 
     def _refusal(self, reason: str) -> BudgetError:
         return BudgetError(f"The budget file {str(self.path)!r} {reason}.")
@@ -335,30 +356,18 @@ class Budget:
 _WAY_OUT = "It is never repaired: put a copy from a backup in its place, and add what was charged since"
 
 
-class _NotTakenError(ValueError):
-    """The path leads to something that may be whole, but is not safe as a budget file."""
-
-
 def _content_of(path: Path) -> tuple[bytes, os.stat_result]:
-    """Return the bytes of a regular file of one name, not too large; raise ValueError otherwise."""
-    if path.is_symlink():
-        # Its lock would be another one than that of the file itself.
-        raise _NotTakenError("is a symbolic link, and links are refused. Give the path of the file itself")
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    """Return the bytes of the file, and what the system says about it; raise ValueError if it is not safe or too large."""
+    handle, file = open_single(path, os.O_RDONLY)
     with open(handle, "rb") as opened:
-        file = os.fstat(handle)
-        if not stat.S_ISREG(file.st_mode):
-            raise _NotTakenError("is not a regular file. Give the path of a file that 'dpm budget new' made")
-        if file.st_nlink > 1:  # the other names would keep the old content
-            raise _NotTakenError("is linked under several names, and links are refused. Keep one of the names")
         content = opened.read(LARGEST_FILE + 1)
     if len(content) > LARGEST_FILE:
         raise ValueError("it is too large")
     return content, file
 
 
-def _name_of(error: OSError) -> str:
-    return errno.errorcode.get(error.errno or 0, type(error).__name__)
+def _entry_of(state: BudgetState, entry_id: str) -> BudgetEntry | None:
+    return next((entry for entry in state.entries if entry.id == entry_id), None)
 
 
 def _is_text(value: Any) -> bool:

@@ -6,18 +6,28 @@ are; other values become texts one by one, as in `dpmondrian.texts`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Literal
 
 from dpmondrian.exceptions import DataError
 from dpmondrian.files.failures import failure, no_number, not_usable, not_utf8
-from dpmondrian.files.source import Source
+from dpmondrian.files.source import Origin
 from dpmondrian.texts import NoTextError, text_of, texts_of_arrow
 
-__all__ = ["Kind", "column_of_values", "converted", "kind_of", "target_schema", "without_rows", "without_types"]
+__all__ = [
+    "Kind",
+    "column_of_values",
+    "converted",
+    "kind_of",
+    "table_of",
+    "target_schema",
+    "without_rows",
+    "without_types",
+]
 
-Kind = Literal["number", "text"]
+Kind = Literal["number", "text", "id"]
+"""What a column is read as. An "id" is a text, but numbers keep their type: a float may not tell all ids apart."""
 
 
 def kind_of(type_: Any) -> str:
@@ -44,7 +54,7 @@ def _plain(type_: Any) -> Any:
     return _plain(type_.value_type) if pyarrow.types.is_dictionary(type_) else type_
 
 
-def target_schema(source: Source, schema: Any, kinds: Mapping[str, Kind]) -> Any:
+def target_schema(source: Origin, schema: Any, kinds: Mapping[str, Kind]) -> Any:
     """Return the Arrow schema of what will be read, from the schema of a file; refuse types that cannot be used."""
     import pyarrow
 
@@ -52,16 +62,16 @@ def target_schema(source: Source, schema: Any, kinds: Mapping[str, Kind]) -> Any
     return pyarrow.schema(fields)
 
 
-def _target(source: Source, name: str, type_: Any, wanted: Kind) -> Any:
+def _target(source: Origin, name: str, type_: Any, wanted: Kind) -> Any:
     import pyarrow
 
     type_, kind = _plain(type_), kind_of(type_)
     if pyarrow.types.is_null(type_):
         return pyarrow.float64() if wanted == "number" else pyarrow.string()
-    if wanted == "text":
+    if wanted != "number":
         is_bytes = pyarrow.types.is_binary(type_) or pyarrow.types.is_large_binary(type_)
         if is_bytes or (kind != "unknown" and not pyarrow.types.is_duration(type_)):
-            return pyarrow.string()
+            return type_ if wanted == "id" and kind in ("whole", "number") else pyarrow.string()
     elif kind == "truth":
         return pyarrow.uint8()
     elif kind == "whole":
@@ -88,7 +98,14 @@ def without_rows(schema: Any) -> Any:
     return pyarrow.record_batch([pyarrow.array([], field.type) for field in schema], schema=schema)
 
 
-def converted(source: Source, batch: Any, target: Any) -> Any:
+def table_of(source: Origin, batches: Iterable[Any], target: Any) -> Any:
+    """Return record batches as a table with the columns and types of the target schema."""
+    import pyarrow
+
+    return pyarrow.Table.from_batches([converted(source, batch, target) for batch in batches], schema=target)
+
+
+def converted(source: Origin, batch: Any, target: Any) -> Any:
     """Return a record batch with the columns and types of the target schema; columns that fit are not copied."""
     import pyarrow
 
@@ -106,7 +123,7 @@ def converted(source: Source, batch: Any, target: Any) -> Any:
     return pyarrow.record_batch(columns, schema=target)
 
 
-def _no_text(source: Source, name: str, type_: Any) -> DataError:
+def _no_text(source: Origin, name: str, type_: Any) -> DataError:
     """Return the error for a column of a typed file that should be texts and has a value that is none."""
     kind = kind_of(type_)
     if kind == "text":
@@ -139,11 +156,11 @@ def _as_type(column: Any, type_: Any) -> Any:
     return column.cast(type_)
 
 
-def column_of_values(source: Source, name: str, values: Sequence[Any], kind: Kind) -> Any:
+def column_of_values(source: Origin, name: str, values: Sequence[Any], kind: Kind) -> Any:
     """Return Python values as an Arrow column, float64 or string; None is missing."""
     import pyarrow
 
-    if kind == "text":
+    if kind != "number":
         return pyarrow.array([_text(source, name, value) for value in values], pyarrow.string())
     with suppress(pyarrow.ArrowException, TypeError, ValueError, OverflowError):
         return pyarrow.array(values, pyarrow.float64())
@@ -151,7 +168,7 @@ def column_of_values(source: Source, name: str, values: Sequence[Any], kind: Kin
     return pyarrow.array([_number(source, name, value) for value in values], pyarrow.float64())
 
 
-def _number(source: Source, name: str, value: Any) -> float | None:
+def _number(source: Origin, name: str, value: Any) -> float | None:
     if value is None:
         return None
     if not isinstance(value, bool | int | float):
@@ -162,11 +179,12 @@ def _number(source: Source, name: str, value: Any) -> float | None:
         return float("inf") if value > 0 else float("-inf")
 
 
-def _text(source: Source, name: str, value: Any) -> str | None:
+def _text(source: Origin, name: str, value: Any) -> str | None:
     try:
         return text_of(value)
     except NoTextError:
-        raise DataError(
-            f"The file {str(source.path)!r} has lists, objects or bytes in column {name!r}, which cannot be read as texts. Leave "
-            "it out, or turn it into numbers or texts."
+        raise failure(
+            source,
+            f"has lists, objects or bytes in column {name!r}, which cannot be read as texts. Leave it out, or turn it into numbers "
+            "or texts",
         ) from None

@@ -15,9 +15,10 @@ from typing import Any
 from dpmondrian.exceptions import DataError
 from dpmondrian.files.conversion import Kind, without_rows, without_types
 from dpmondrian.files.failures import check_names, failure, no_number, not_utf8
+from dpmondrian.files.pieces import Piece, ready
 from dpmondrian.files.source import Source, opened
 
-__all__ = ["batches", "columns"]
+__all__ = ["columns", "pieces"]
 
 BLOCK_BYTES = 2**22
 """Bytes that are read at a time, and so the longest row."""
@@ -34,14 +35,15 @@ def columns(source: Source) -> dict[str, str]:
     return {name: "unknown" for name in names if name}
 
 
-def batches(source: Source, kinds: Mapping[str, Kind]) -> Iterator[tuple[Any, int, int | None]]:
-    """Yield record batches of these columns, with the bytes read so far and those of the file."""
+def pieces(source: Source, kinds: Mapping[str, Kind]) -> Iterator[Piece]:
+    """Yield the rows of these columns, with the bytes read so far and those of the file."""
     names, has_rows = _header(source)
     check_names(source, names, list(kinds))
-    yield without_rows(without_types(kinds)), 0, source.path.stat().st_size
+    yield ready(without_rows(without_types(kinds)), 0, source.path.stat().st_size)
     if has_rows:
         reader = _NumberReader(source, kinds)
-        yield from reader.batches()
+        for batch, done, total in reader.batches():
+            yield ready(batch, done, total)
         if reader.saw_quotes:
             _check_quotes(source)
 
@@ -254,7 +256,7 @@ class _NumberReader:
         import pyarrow.compute as compute
 
         for place, (name, kind) in enumerate(self.kinds.items()):
-            if kind == "text":
+            if kind != "number":
                 texts = batch.column(place)
                 batch = batch.set_column(place, name, compute.if_else(compute.equal(texts, ""), None, texts))
         return batch

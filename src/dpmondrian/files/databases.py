@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
+from functools import partial
 from typing import Any
 
 from dpmondrian.exceptions import DataError
 from dpmondrian.files.arrow_files import kinds_in
-from dpmondrian.files.conversion import Kind, column_of_values, converted, target_schema, without_rows, without_types
+from dpmondrian.files.conversion import Kind, column_of_values, table_of, target_schema, without_rows, without_types
 from dpmondrian.files.failures import check_names, failure
+from dpmondrian.files.pieces import Piece, ready
 from dpmondrian.files.source import Source
 
-__all__ = ["duckdb_batches", "duckdb_columns", "sqlite_batches", "sqlite_columns"]
+__all__ = ["duckdb_columns", "duckdb_pieces", "relation_reader", "sqlite_columns", "sqlite_pieces"]
 
 BATCH_ROWS = 2**14
 
@@ -28,20 +30,20 @@ def sqlite_columns(source: Source) -> dict[str, str]:
     return dict.fromkeys(names, "unknown")
 
 
-def sqlite_batches(source: Source, kinds: Mapping[str, Kind]) -> Iterator[tuple[Any, int, int | None]]:
-    """Yield record batches of these columns, with the rows read so far; how many there are is not known."""
+def sqlite_pieces(source: Source, kinds: Mapping[str, Kind]) -> Iterator[Piece]:
+    """Yield the rows of these columns, with the rows read so far; how many there are is not known."""
     import pyarrow
 
     with _sqlite(source) as cursor:
         names = [item[0] for item in cursor.description]
         check_names(source, names, list(kinds))
-        yield without_rows(without_types(kinds)), 0, None
+        yield ready(without_rows(without_types(kinds)), 0, None)
         done = 0
         while rows := cursor.fetchmany(BATCH_ROWS):
             values = list(zip(*rows, strict=True))
             arrays = [column_of_values(source, name, values[names.index(name)], kind) for name, kind in kinds.items()]
             done += len(rows)
-            yield pyarrow.record_batch(arrays, names=list(kinds)), done, None
+            yield ready(pyarrow.record_batch(arrays, names=list(kinds)), done, None)
 
 
 @contextmanager
@@ -54,7 +56,7 @@ def _sqlite(source: Source) -> Iterator[Any]:
         return sqlite3.SQLITE_OK if action in reading else sqlite3.SQLITE_DENY
 
     try:
-        with closing(sqlite3.connect(_sqlite_address(source), uri=True)) as connection:
+        with closing(sqlite3.connect(_sqlite_address(source), uri=True, check_same_thread=False)) as connection:
             connection.text_factory = lambda text: text.decode("utf-8")
             connection.set_authorizer(read_only)
             cursor = connection.execute(source.query or "")
@@ -80,20 +82,20 @@ def _sqlite_address(source: Source) -> str:
 def duckdb_columns(source: Source) -> dict[str, str]:
     """Return names and kinds of the query's columns; the query is not run."""
     with _duckdb(source) as relation:
-        return kinds_in(source, _reader(relation.limit(0)).schema)
+        return kinds_in(source, relation_reader(relation.limit(0)).schema)
 
 
-def duckdb_batches(source: Source, kinds: Mapping[str, Kind]) -> Iterator[tuple[Any, int, int | None]]:
-    """Yield record batches of these columns, with the rows read so far; how many there are is not known."""
+def duckdb_pieces(source: Source, kinds: Mapping[str, Kind]) -> Iterator[Piece]:
+    """Yield the rows of these columns, with the rows read so far; how many there are is not known."""
     with _duckdb(source) as relation:
-        reader = _reader(relation)
+        reader = relation_reader(relation)
         check_names(source, reader.schema.names, list(kinds))
         target = target_schema(source, reader.schema, kinds)
-        yield without_rows(target), 0, None
+        yield ready(without_rows(target), 0, None)
         done = 0
         for batch in reader:
             done += batch.num_rows
-            yield converted(source, batch, target), done, None
+            yield Piece(partial(table_of, source, [batch], target), done, None)
 
 
 @contextmanager
@@ -124,8 +126,11 @@ def _duckdb(source: Source) -> Iterator[Any]:
         raise _failed(source, error) from None
 
 
-def _reader(relation: Any) -> Any:
-    """Return the result in batches; the method has another name in older versions of DuckDB."""
+def relation_reader(relation: Any) -> Any:
+    """Return the rows of a relation in batches; they are not all held at once.
+
+    The method has another name in older versions of DuckDB, whose Arrow stream would hold all rows.
+    """
     method = relation.to_arrow_reader if hasattr(relation, "to_arrow_reader") else relation.fetch_arrow_reader
     return method(BATCH_ROWS)
 

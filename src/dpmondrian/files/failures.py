@@ -6,25 +6,25 @@ The readers below (Arrow, SQLite, DuckDB, JSON) quote rows in their messages, so
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from dpmondrian.domain import nearest_names
 from dpmondrian.exceptions import DataError, DPMondrianError
-from dpmondrian.files.source import Source
+from dpmondrian.files.source import Origin, Source
 
-__all__ = ["check_names", "failure", "no_number", "not_usable", "not_utf8", "told", "unknown_columns"]
+__all__ = ["check_names", "failure", "no_number", "not_usable", "not_utf8", "reworded", "told", "unknown_columns"]
 
 MOST_NAMES = 30
 """So many columns of a file are listed in a message."""
 
 
-def failure(source: Source, reason: str) -> DataError:
-    """Return an error about a file."""
-    return DataError(f"The file {str(source.path)!r} {reason}.")
+def failure(source: Origin, reason: str) -> DataError:
+    """Return an error about a file, or where else a table comes from."""
+    return DataError(f"{source.title} {reason}.")
 
 
-def no_number(source: Source, name: str) -> DataError:
+def no_number(source: Origin, name: str) -> DataError:
     """Return the error for something else than numbers in a column of numbers."""
     return failure(
         source,
@@ -33,7 +33,7 @@ def no_number(source: Source, name: str) -> DataError:
     )
 
 
-def not_usable(source: Source, name: str, type_name: str, wanted: str) -> DataError:
+def not_usable(source: Origin, name: str, type_name: str, wanted: str) -> DataError:
     """Return the error for a column whose type cannot become what is wanted. The type is part of the file's structure."""
     way_out = {
         "date": "Turn it into a number: days since a fixed date",
@@ -42,12 +42,12 @@ def not_usable(source: Source, name: str, type_name: str, wanted: str) -> DataEr
     return failure(source, f"has the column {name!r} of type {type_name}, which cannot be read as {wanted}. {way_out}")
 
 
-def not_utf8(source: Source) -> DataError:
+def not_utf8(source: Origin) -> DataError:
     """Return the error for text in another encoding."""
     return failure(source, "is not UTF-8 text. Save it as UTF-8")
 
 
-def unknown_columns(source: Source, unknown: Sequence[str], known: Sequence[str]) -> DataError:
+def unknown_columns(source: Origin, unknown: Sequence[str], known: Sequence[str]) -> DataError:
     """Return the error for columns that a file does not have.
 
     The first line of a CSV file without a header, or the first object of a JSON file, may be somebody's values. So names of
@@ -60,12 +60,10 @@ def unknown_columns(source: Source, unknown: Sequence[str], known: Sequence[str]
             "delimiter",
         )
     listed = ", ".join(repr(name) for name in known[:MOST_NAMES]) + (", ..." if len(known) > MOST_NAMES else "")
-    return failure(
-        source, f"lacks the columns {list(unknown)!r}.{nearest_names(unknown, known)} Columns of the file: {listed}"
-    )
+    return failure(source, f"lacks the columns {list(unknown)!r}.{nearest_names(unknown, known)} Its columns: {listed}")
 
 
-def check_names(source: Source, names: Sequence[str], wanted: Sequence[str]) -> None:
+def check_names(source: Origin, names: Sequence[str], wanted: Sequence[str]) -> None:
     """Refuse names that are there twice, and wanted ones that are not there; columns without a name do not count."""
     places: dict[str, list[int]] = {}
     for place, name in enumerate(names, start=1):
@@ -85,25 +83,41 @@ def check_names(source: Source, names: Sequence[str], wanted: Sequence[str]) -> 
         )
 
 
-def _certain(source: Source, names: Sequence[str]) -> Sequence[str]:
+def _certain(source: Origin, names: Sequence[str]) -> Sequence[str]:
     return [] if source.format in ("CSV", "JSON lines") else names
 
 
 @contextmanager
 def told(source: Source) -> Iterator[None]:
-    """Turn every error of a reader into one sentence without a value of the data."""
+    """Turn every error of a reader of files into one sentence without a value of the data."""
+    with reworded(lambda error: failure(source, _reason(source, error))):
+        yield
+
+
+@contextmanager
+def reworded(words: Callable[[Exception], DataError]) -> Iterator[None]:
+    """Raise in place of an error that may quote values one that does not, and that does not lead to the other either."""
     try:
         yield
-    except DPMondrianError:
-        raise
-    except UnicodeDecodeError:
-        raise not_utf8(source) from None
-    except MemoryError:
-        raise failure(source, "does not fit into memory. Take fewer columns, or a smaller part of the rows") from None
-    except OSError as error:
-        raise failure(source, _system_reason(source, error)) from None
-    except Exception as error:  # any message of a reader may quote values
-        raise failure(source, _damaged(source, type(error).__name__)) from None
+        return
+    except DPMondrianError as own:
+        error: DPMondrianError = own
+    except Exception as foreign:  # any message of a reader may quote values
+        error = words(foreign)
+    try:
+        raise error from None
+    finally:
+        error.__context__ = None
+
+
+def _reason(source: Source, error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return "is not UTF-8 text. Save it as UTF-8"
+    if isinstance(error, MemoryError):
+        return "does not fit into memory. Take fewer columns, or a smaller part of the rows"
+    if isinstance(error, OSError):
+        return _system_reason(source, error)
+    return _damaged(source, type(error).__name__)
 
 
 def _system_reason(source: Source, error: OSError) -> str:

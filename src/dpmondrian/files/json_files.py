@@ -10,9 +10,10 @@ from typing import Any
 
 from dpmondrian.files.conversion import Kind, column_of_values, without_rows, without_types
 from dpmondrian.files.failures import check_names, failure
+from dpmondrian.files.pieces import Piece, ready
 from dpmondrian.files.source import Source, opened
 
-__all__ = ["batches", "columns"]
+__all__ = ["columns", "pieces"]
 
 BATCH_ROWS = 2**14
 LONGEST_LINE = 2**24
@@ -27,19 +28,19 @@ def columns(source: Source) -> dict[str, str]:
     return dict.fromkeys(first, "unknown")
 
 
-def batches(source: Source, kinds: Mapping[str, Kind]) -> Iterator[tuple[Any, int, int | None]]:
-    """Yield record batches of these columns, with the bytes read so far and those of the file."""
+def pieces(source: Source, kinds: Mapping[str, Kind]) -> Iterator[Piece]:
+    """Yield the rows of these columns, with the bytes read so far and those of the file."""
     import pyarrow
 
     check_names(source, list(columns(source)), list(kinds))
-    yield without_rows(without_types(kinds)), 0, source.path.stat().st_size
+    yield ready(without_rows(without_types(kinds)), 0, source.path.stat().st_size)
     with opened(source) as (file, below):
         objects = _objects(source, file)
         while rows := list(islice(objects, BATCH_ROWS)):
             arrays = [
                 column_of_values(source, name, [row.get(name) for row in rows], kind) for name, kind in kinds.items()
             ]
-            yield pyarrow.record_batch(arrays, names=list(kinds)), below.done, below.total
+            yield ready(pyarrow.record_batch(arrays, names=list(kinds)), below.done, below.total)
 
 
 def _objects(source: Source, file: Any) -> Iterator[dict[str, Any]]:

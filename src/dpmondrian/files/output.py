@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 from dpmondrian.exceptions import OutputError
 
@@ -21,7 +21,17 @@ try:
 except ImportError:  # pragma: no cover - Windows, where left folders stay
     fcntl = None
 
-__all__ = ["RESERVED_BYTES", "free_reserve", "new_folder", "put_bytes", "put_file", "remove_leftovers", "write_file"]
+__all__ = [
+    "RESERVED_BYTES",
+    "free_reserve",
+    "new_folder",
+    "new_private_file",
+    "put_bytes",
+    "put_file",
+    "remove_leftovers",
+    "sync_folder",
+    "write_file",
+]
 
 RESERVED_BYTES = 16 * 2**20
 """Room that must be free before a budget is spent on something to write."""
@@ -145,13 +155,28 @@ def write_file(path: str | Path, text: str, *, overwrite: bool = False) -> None:
     put_bytes(path, content, overwrite=overwrite)
 
 
-def put_bytes(path: str | Path, content: bytes, *, overwrite: bool = False, private: bool = False) -> None:
-    """Write bytes as `write_file` writes text; a private file can be read by its owner only."""
+def put_bytes(path: str | Path, content: bytes, *, overwrite: bool = False) -> None:
+    """Write bytes as `write_file` writes text."""
     path = Path(path)
     with _told(path):
         _check_file(path, overwrite)
         free_reserve(path.absolute().parent)
-        put_file(path, content, overwrite=overwrite, mode=0o600 if private else 0o666)
+        put_file(path, content, overwrite=overwrite)
+
+
+@contextmanager
+def new_private_file(path: str | Path) -> Iterator[BinaryIO]:
+    """Yield a file to write to, which gets its name when the block ends, and is removed when the block fails.
+
+    It can be read by its owner only, and must not exist. For what is too large to be held. Errors of the system in the block
+    are taken for those of writing.
+    """
+    path = Path(path)
+    with _told(path):
+        _check_file(path, overwrite=False)
+        free_reserve(path.absolute().parent)
+        with _appearing(path, overwrite=False, mode=0o600) as file:
+            yield file
 
 
 def put_file(
@@ -170,14 +195,22 @@ def put_file(
     like : os.stat_result or None
         The file that is replaced, if its permissions and owner are to be kept.
     """
+    with _appearing(path, overwrite, mode, like) as file:
+        file.write(content)
+
+
+@contextmanager
+def _appearing(path: Path, overwrite: bool, mode: int, like: os.stat_result | None = None) -> Iterator[BinaryIO]:
+    """Yield a file beside its place, which gets its name when the block has ended and its content is on the disk."""
     temporary = path.absolute().with_name(f"{_leftover_prefix(path)}{os.urandom(8).hex()}.part")
     try:
-        _write_synced(temporary, content, mode, like)
+        with _synced(temporary, mode, like) as file:
+            yield file
         if overwrite:
             os.replace(temporary, path)
         else:
             _link(temporary, path)
-        _sync_folder(temporary.parent)
+        sync_folder(temporary.parent)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -195,19 +228,21 @@ def _leftover_prefix(path: Path) -> str:
     return f".{path.name}." if len(name) <= 200 else f".{hashlib.sha256(name).hexdigest()}."
 
 
-def _write_synced(path: Path, content: bytes, mode: int, like: os.stat_result | None) -> None:
+@contextmanager
+def _synced(path: Path, mode: int, like: os.stat_result | None) -> Iterator[BinaryIO]:
+    """Yield a new file that is on the disk when the block has ended."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     with open(handle, "wb") as file:
         if like is not None and hasattr(os, "fchmod"):
             os.fchmod(handle, like.st_mode & 0o777)
             with suppress(PermissionError):  # only root can give a file away
                 os.fchown(handle, like.st_uid, like.st_gid)
-        file.write(content)
+        yield file
         file.flush()
         os.fsync(handle)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Wait until the names in a folder are on the disk."""
     if os.name == "nt":  # pragma: no cover - folders cannot be opened there
         return
@@ -286,7 +321,7 @@ def _sync_tree(folder: Path) -> None:
         for name in files:
             with open(Path(parent, name), "rb") as file:
                 os.fsync(file.fileno())
-        _sync_folder(Path(parent))
+        sync_folder(Path(parent))
 
 
 def _take_place(temporary: Path, path: Path) -> None:
@@ -294,7 +329,7 @@ def _take_place(temporary: Path, path: Path) -> None:
         path.rmdir()
     # Replaces an empty folder, and fails if somebody has put something into it meanwhile.
     os.rename(temporary, path)
-    _sync_folder(path.absolute().parent)
+    sync_folder(path.absolute().parent)
 
 
 def _link(temporary: Path, path: Path) -> None:

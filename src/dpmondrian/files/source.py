@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from dpmondrian.exceptions import DataError, ParameterError
 
-__all__ = ["ENDINGS", "Bytes", "Source", "check_file", "opened"]
+__all__ = ["DATABASES", "ENDINGS", "Bytes", "Origin", "Source", "check_file", "opened"]
 
 ENDINGS = {
     ".csv": "CSV",
@@ -36,7 +36,7 @@ ENDINGS = {
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4", ".xz": "xz"}
 
 _EXAMPLE = 'For instance --query "SELECT age, income FROM people".'
-_TEXTS, _DATABASES = ("CSV", "JSON lines"), ("SQLite", "DuckDB")
+_TEXTS, DATABASES = ("CSV", "JSON lines"), ("SQLite", "DuckDB")
 _MAGIC = {
     b"PAR1": "Parquet",
     b"ARROW1": "Arrow",
@@ -50,6 +50,20 @@ _MAGIC = {
     b"\xd0\xcf\x11\xe0": "old Excel",
 }
 """How files of some formats begin, to tell a wrong ending."""
+
+
+class Origin(Protocol):
+    """What messages say about where a table comes from."""
+
+    @property
+    def title(self) -> str:
+        """How a sentence about it begins, such as "The file 'people.csv'"."""
+        ...
+
+    @property
+    def format(self) -> str:
+        """Name of the format."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -78,6 +92,11 @@ class Source:
         self._check_ending()
         self._check_query()
         self._check_delimiter()
+
+    @property
+    def title(self) -> str:
+        """How a sentence about the file begins."""
+        return f"The file {str(self.path)!r}"
 
     @property
     def format(self) -> str:
@@ -111,11 +130,11 @@ class Source:
             )
 
     def _check_query(self) -> None:
-        if self.format in _DATABASES and not (isinstance(self.query, str) and self.query.strip()):
+        if self.format in DATABASES and not (isinstance(self.query, str) and self.query.strip()):
             raise ParameterError(
                 f"The 'query' parameter must say which rows of the database {str(self.path)!r} to take. Got none. {_EXAMPLE}"
             )
-        if self.format not in _DATABASES and self.query is not None:
+        if self.format not in DATABASES and self.query is not None:
             raise ParameterError(
                 f"The 'query' parameter is for databases only, and {str(self.path)!r} is a {self.format} file. Leave it out."
             )

@@ -5,33 +5,35 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, get_args
 
 from dpmondrian.exceptions import ParameterError
 from dpmondrian.files import arrow_files, csv_files, databases, json_files
 from dpmondrian.files.conversion import Kind
 from dpmondrian.files.failures import told
+from dpmondrian.files.pieces import Piece
 from dpmondrian.files.source import ENDINGS, Source, check_file
 
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["ENDINGS", "Kind", "Source", "columns_of", "read_columns"]
+__all__ = ["ENDINGS", "Kind", "Piece", "Source", "columns_of", "pieces_of", "read_columns"]
 
 
 @dataclass(frozen=True)
 class _Format:
     columns: Callable[[Source], dict[str, str]]
-    batches: Callable[[Source, Mapping[str, Kind]], Iterator[tuple[Any, int, int | None]]]
+    pieces: Callable[[Source, Mapping[str, Kind]], Iterator[Piece]]
 
 
 _FORMATS = {
-    "CSV": _Format(csv_files.columns, csv_files.batches),
-    "JSON lines": _Format(json_files.columns, json_files.batches),
-    "Parquet": _Format(arrow_files.parquet_columns, arrow_files.parquet_batches),
-    "Arrow": _Format(arrow_files.arrow_columns, arrow_files.arrow_batches),
-    "SQLite": _Format(databases.sqlite_columns, databases.sqlite_batches),
-    "DuckDB": _Format(databases.duckdb_columns, databases.duckdb_batches),
+    "CSV": _Format(csv_files.columns, csv_files.pieces),
+    "JSON lines": _Format(json_files.columns, json_files.pieces),
+    "Parquet": _Format(arrow_files.parquet_columns, arrow_files.parquet_pieces),
+    "Arrow": _Format(arrow_files.arrow_columns, arrow_files.arrow_pieces),
+    "SQLite": _Format(databases.sqlite_columns, databases.sqlite_pieces),
+    "DuckDB": _Format(databases.duckdb_columns, databases.duckdb_pieces),
 }
 
 
@@ -60,9 +62,9 @@ def read_columns(
     Parameters
     ----------
     source : Source
-    kinds : mapping of str to "number" or "text"
+    kinds : mapping of str to "number", "text" or "id"
         The columns to read. Numbers come as float64, from typed files as their own integer type or float32; texts as
-        strings (`dpmondrian.files.conversion` says how other values become texts).
+        strings (`dpmondrian.files.conversion` says how other values become texts); ids as texts or in their own number type.
     progress : callable, optional
         Called with what is done and the total: bytes, or for a database rows and None. For a bar only: it is exact.
 
@@ -77,21 +79,30 @@ def read_columns(
     """
     import pyarrow
 
-    if not kinds or not set(kinds.values()) <= {"number", "text"}:
-        raise ParameterError(
-            f"The 'kinds' parameter must map at least one column to 'number' or 'text'. Got {dict(kinds)!r} instead."
-        )
-    pieces = []
-    with closing(_batches(source, kinds)) as batches:
-        for batch, done, total in batches:
-            pieces.append(batch)
+    tables = []
+    with closing(pieces_of(source, kinds)) as pieces:
+        for read, done, total in pieces:
+            tables.append(read())
             if progress is not None:
                 progress(done, total)
-    return pyarrow.Table.from_batches(pieces[1:], schema=pieces[0].schema)
+    return pyarrow.concat_tables(tables[1:] or tables)
 
 
-def _batches(source: Source, kinds: Mapping[str, Kind]) -> Generator[tuple[Any, int, int | None], None, None]:
-    """Yield an empty batch, then those of the file."""
+def pieces_of(source: Source, kinds: Mapping[str, Kind]) -> Generator[Piece, None, None]:
+    """Yield a piece without rows, which tells the types, then the rows of a file: `read_columns` says how.
+
+    Until its end is reached, the file may be open; close the generator, or read on.
+    """
+    if not kinds or not set(kinds.values()) <= set(get_args(Kind)):
+        raise ParameterError(
+            f"The 'kinds' parameter must map at least one column to 'number', 'text' or 'id'. Got {dict(kinds)!r} instead."
+        )
     with told(source):
         check_file(source)
-        yield from _FORMATS[source.format].batches(source, kinds)
+        for piece in _FORMATS[source.format].pieces(source, kinds):
+            yield piece._replace(read=partial(_read, source, piece))
+
+
+def _read(source: Source, piece: Piece) -> pyarrow.Table:
+    with told(source):
+        return piece.read()

@@ -12,7 +12,9 @@ import math
 import numpy as np
 from numba import njit
 
+from dpmondrian.kernels.nearest import bridge_counts, regroup, silhouettes
 from dpmondrian.kernels.reference import DROP, ERROR, MIDDLE
+from dpmondrian.kernels.tiles import decode, fill_tile, order_rows, places_of, squared_distances
 
 __all__ = [
     "box_sums",
@@ -20,9 +22,9 @@ __all__ = [
     "clipped_sums",
     "cut_scores",
     "first_cut",
-    "group_rows",
     "histograms",
     "nearest_centre",
+    "order_rows",
     "quantise",
     "radius_counts",
     "regroup",
@@ -32,6 +34,10 @@ __all__ = [
 ]
 
 _TILE = 1024
+_SMALL_TILE = 256
+"""Rows of a tile where all columns of it are in use at once."""
+_GAP = 16
+"""Cells that keep numbers apart which would else fall into the same part of the processor's cache."""
 
 
 @njit(nogil=True, cache=True)
@@ -46,45 +52,69 @@ def _all_finite(block):
 
 
 @njit(nogil=True, cache=True)
-def _without_missing(block, lower, upper, missing):
-    """Return the rows to keep: without those that miss a value (`DROP`), or with the middle in its place."""
-    kept = np.empty_like(block)
-    size = 0
+def _with_middles(block, lower, upper):
+    """Return rows with the middle in the place of missing values."""
+    whole = np.empty_like(block)
     for i in range(block.shape[0]):
-        lost = False
         for j in range(block.shape[1]):
-            finite = math.isfinite(block[i, j])
-            lost |= not finite
-            kept[size, j] = block[i, j] if finite else (lower[j] + upper[j]) / 2
-        size += 1 if missing == MIDDLE or not lost else 0
-    return kept[:size]
+            whole[i, j] = block[i, j] if math.isfinite(block[i, j]) else (lower[j] + upper[j]) / 2
+    return whole
 
 
 @njit(nogil=True, cache=True)
 def quantise(
-    block, lower, upper, origin, inverse_step, on_value, last_place, places_per_code, missing, places, codes, start
-):
-    """Write the places and codes of a block of rows; see `reference.quantise`."""
-    if not _all_finite(block):
-        if missing == ERROR:
-            return -1
-        block = _without_missing(block, lower, upper, missing)
-    n_rows, n_columns = block.shape
-    for first in range(0, n_rows, _TILE):
-        last = min(first + _TILE, n_rows)
+    columns, lower, upper, origin, inverse_step, on_value, last_place, places_per_code, rest_step, missing, codes, rests, start
+):  # fmt: skip
+    """Write the codes and rests of a block of rows; see `reference.quantise`."""
+    n_columns, n_rows = columns.shape
+    tile = np.empty((n_columns, _SMALL_TILE))
+    for first in range(0, n_rows, _SMALL_TILE):
+        size = min(_SMALL_TILE, n_rows - first)
         for j in range(n_columns):
-            kept = places[j, start + first : start + last] if j < places.shape[0] else places[0, 0:0]
-            _quantise_column(
-                block[first:last, j], lower[j], upper[j], origin[j], inverse_step[j], on_value[j], np.float64(last_place[j]),
-                1.0 / places_per_code[j], kept, codes[j, start + first : start + last],
-            )  # fmt: skip
-    return start + n_rows
+            for i in range(size):
+                tile[j, i] = columns[j, first + i]
+        if not _tile_is_finite(tile, size):
+            if missing == ERROR:
+                return -1
+            size = _settle_missing(tile, size, lower, upper, missing)
+        for j in range(n_columns):
+            _to_places(tile[j, :size], lower[j], upper[j], origin[j], inverse_step[j], on_value[j], last_place[j])
+            kept = rests[j, start : start + size] if j < rests.shape[0] else rests[0:0].reshape(-1)
+            _split_places(tile[j, :size], places_per_code[j], rest_step[j], codes[j, start : start + size], kept)
+        start += size
+    return start
 
 
 @njit(nogil=True, cache=True)
-def _quantise_column(values, lower, upper, origin, inverse_step, on_value, last_place, inverse_width, places, codes):
-    """Write codes and as many places as are kept of one column of a tile, in short loops that become vector code."""
-    whole_places = np.empty(values.shape[0], dtype=np.int32)
+def _tile_is_finite(tile, size):
+    """Return whether no value of the first rows is NaN or infinite; see `_all_finite`."""
+    exponent = np.int64(0x7FF0000000000000)
+    found = np.int64(0)
+    for j in range(tile.shape[0]):
+        bits = tile[j].view(np.int64)
+        for i in range(size):
+            found |= np.int64((bits[i] & exponent) == exponent)
+    return found == 0
+
+
+@njit(nogil=True, cache=True)
+def _settle_missing(tile, size, lower, upper, missing):
+    """Leave out the rows that miss a value (`DROP`) or put the middle in its place; return the number of rows left."""
+    kept = 0
+    for i in range(size):
+        lost = False
+        for j in range(tile.shape[0]):
+            finite = math.isfinite(tile[j, i])
+            lost |= not finite
+            tile[j, kept] = tile[j, i] if finite else (lower[j] + upper[j]) / 2
+        kept += 1 if missing == MIDDLE or not lost else 0
+    return kept
+
+
+@njit(nogil=True, cache=True)
+def _to_places(values, lower, upper, origin, inverse_step, on_value, last_place):
+    """Put the places of values in their stead, in a short loop that becomes vector code."""
+    last = np.float64(last_place)
     for i in range(values.shape[0]):
         x = values[i]
         x = lower if x < lower else x
@@ -94,54 +124,99 @@ def _quantise_column(values, lower, upper, origin, inverse_step, on_value, last_
         else:
             place = np.ceil((x - origin) * inverse_step) - 1.0
         place = 0.0 if place < 0.0 else place
-        whole_places[i] = np.int32(last_place if place > last_place else place)
-    for i in range(places.shape[0]):
-        places[i] = whole_places[i]
-    for i in range(values.shape[0]):
-        # Equals place // width: the half keeps the quotient away from whole numbers, so rounding cannot matter.
-        codes[i] = np.int32((np.float64(whole_places[i]) + 0.5) * inverse_width)
+        values[i] = last if place > last else place
+
+
+@njit(nogil=True, cache=True)
+def _split_places(places, places_per_code, rest_step, codes, rests):
+    """Write the codes of places, and as many rests as are kept.
+
+    Products with inverses stand for quotients: the halves keep them away from whole numbers, so rounding cannot matter.
+    """
+    inverse_width, inverse_rest = 1.0 / places_per_code, 1.0 / rest_step
+    for i in range(codes.shape[0]):
+        codes[i] = np.int32((places[i] + 0.5) * inverse_width)
+    for i in range(rests.shape[0]):
+        rests[i] = np.int32((places[i] - np.float64(codes[i]) * places_per_code) * inverse_rest + 0.5)
 
 
 @njit(nogil=True, cache=True)
 def route(codes, node, split_column, cut, left, right):
     """Move each row to the child on its side; see `reference.route`.
 
-    Without a branch per row: a node that stays has itself as both children.
+    Without a branch per row: a node that stays has itself as both children. Numbers without signs make shorter code.
     """
-    n_nodes = split_column.shape[0]
-    column = np.zeros(n_nodes, dtype=np.int64)
-    limit = np.zeros(n_nodes, dtype=np.int64)
+    n_rows, n_nodes = node.shape[0], split_column.shape[0]
+    all_codes = codes.reshape(-1)
+    first = np.zeros(n_nodes, dtype=np.uint64)
+    limit = np.zeros(n_nodes, dtype=np.uint64)
     child = np.empty(2 * n_nodes, dtype=node.dtype)
     for k in range(n_nodes):
         stays = split_column[k] < 0
-        column[k] = 0 if stays else split_column[k]
+        first[k] = 0 if stays else split_column[k] * n_rows
         limit[k] = cut[k]
         child[2 * k] = k if stays else left[k]
         child[2 * k + 1] = k if stays else right[k]
-    for i in range(node.shape[0]):
-        parent = np.int64(node[i])
-        side = np.int64(codes[column[parent], i] >= limit[parent])
-        node[i] = child[2 * parent + side]
+    for i in range(n_rows):
+        parent = np.uint64(node[i])
+        side = np.uint64(all_codes[first[parent] + np.uint64(i)] >= limit[parent])
+        node[i] = child[parent + parent + side]
 
 
 @njit(nogil=True, cache=True)
-def histograms(codes, node, slot_of, n_slots, n_codes):
-    """Return the number of rows per slot, column and code; see `reference.histograms`."""
-    n_columns, n_rows = codes.shape
-    counts = np.zeros((n_slots, n_columns, n_codes), dtype=np.int64)
-    table = np.zeros((n_slots + 1) * n_codes, dtype=np.uint32)
-    offset = np.empty(n_rows, dtype=np.uint32)
-    for i in range(n_rows):
-        offset[i] = np.uint32(slot_of[node[i]]) * np.uint32(n_codes)
-    for j in range(n_columns):
-        table[:] = 0
-        column = codes[j]
-        for i in range(n_rows):
-            table[offset[i] + column[i]] += np.uint32(1)
-        for s in range(n_slots):
-            for c in range(n_codes):
-                counts[s, j, c] = table[s * n_codes + c]
-    return counts
+def histograms(codes, node, slot_of, counts):
+    """Add the number of rows per slot, column and code; see `reference.histograms`.
+
+    Rows are counted in small tables, which stay in the processor's cache. Where most of their cells would stay empty, rows
+    are counted where they belong, slot by slot. A gap between the slots of a table keeps equal codes of different slots
+    apart in the cache.
+    """
+    n_slots, n_columns, n_codes = counts.shape
+    if n_slots * n_codes > node.shape[0]:
+        order, starts = order_rows(node, slot_of, n_slots)
+        for j in range(n_columns):
+            for s in range(n_slots):
+                _count_slot(codes[j], order[starts[s] : starts[s + 1]], counts[s, j])
+        return
+    width = n_codes + _GAP
+    row, cell = _rows_and_cells(node, slot_of, n_slots, width)
+    tables = np.empty((2, n_slots * width), dtype=np.uint32)
+    for first in range(0, n_columns, 2):
+        last = min(first + 1, n_columns - 1)
+        tables[:] = 0
+        _count_two(codes[first], codes[last], row, cell, tables[0], tables[1])
+        for j in range(first, last + 1):
+            for s in range(n_slots):
+                for c in range(n_codes):
+                    counts[s, j, c] += tables[j - first, s * width + c]
+
+
+@njit(nogil=True, cache=True)
+def _rows_and_cells(node, slot_of, n_slots, width):
+    """Return the rows that take part, and where the cells of their slots begin in a table."""
+    row, cell = np.empty(node.shape[0], dtype=np.uint32), np.empty(node.shape[0], dtype=np.uint32)
+    n_kept = np.uint64(0)
+    for i in range(node.shape[0]):
+        slot = np.uint32(slot_of[np.uint16(node[i])])
+        row[n_kept], cell[n_kept] = i, slot * np.uint32(width)
+        n_kept += np.uint64(slot < np.uint32(n_slots))
+    return row[:n_kept], cell[:n_kept]
+
+
+@njit(nogil=True, cache=True)
+def _count_slot(column, row, counts):
+    """Add 1 for each row in the place of its code."""
+    for i in range(row.shape[0]):
+        counts[column[row[i]]] += 1
+
+
+@njit(nogil=True, cache=True)
+def _count_two(column_a, column_b, row, cell, table_a, table_b):
+    """Add 1 for each row in the places of its codes behind its cell; two columns at once read rows and cells once."""
+    for i in range(row.shape[0]):
+        r, begin = row[i], np.uint64(cell[i])
+        table_a[begin + column_a[r]] += np.uint32(1)
+        table_b[begin + column_b[r]] += np.uint32(1)
 
 
 @njit(nogil=True, cache=True)
@@ -264,118 +339,101 @@ def first_cut(low, stride):
 
 
 @njit(nogil=True, cache=True)
-def group_rows(places, node, slot_of, n_groups):
-    """Return the places with the rows of each group side by side, and their starts; see `reference.group_rows`."""
-    n_columns, n_rows = places.shape
-    starts = np.zeros(n_groups + 2, dtype=np.int64)
-    slot = np.empty(n_rows, dtype=np.int16)
-    for i in range(n_rows):
-        slot[i] = slot_of[node[i]]
-        starts[slot[i] + 1] += 1
-    for g in range(n_groups + 1):
-        starts[g + 1] += starts[g]
-    n_kept = starts[n_groups]
-    target = starts.copy()
-    order = np.empty(n_rows, dtype=np.uint32)
-    for i in range(n_rows):
-        order[target[slot[i]]] = i
-        target[slot[i]] += 1
-    grouped = np.empty((n_columns, n_kept), dtype=places.dtype)
-    for j in range(n_columns):
-        column, new_column = places[j], grouped[j]
-        for i in range(n_kept):
-            new_column[i] = column[order[i]]
-    return grouped, starts[: n_groups + 1]
-
-
-@njit(nogil=True, cache=True)
-def box_sums(places, starts, middle):
-    """Return per group the sum of ``place - middle``; see `reference.box_sums`."""
-    n_groups, n_columns = middle.shape
-    sums = np.empty((n_groups, n_columns), dtype=np.int64)
-    for j in range(n_columns):
-        column = places[j]
-        for g in range(n_groups):
+def box_sums(rows, order, starts, middle, sums):
+    """Add per group the sum of ``place - middle``; see `reference.box_sums`."""
+    column = np.empty(rows[1].shape[1], dtype=np.uint16)
+    for j in range(middle.shape[1]):
+        decode(rows, j, column)
+        for g in range(middle.shape[0]):
+            group = order[starts[g] : starts[g + 1]]
             total = np.int64(0)
-            for i in range(starts[g], starts[g + 1]):
-                total += np.int64(column[i])
-            sums[g, j] = total - (starts[g + 1] - starts[g]) * middle[g, j]
-    return sums
+            for i in range(group.shape[0]):
+                total += np.int64(column[group[i]])
+            sums[g, j] += total - group.shape[0] * middle[g, j]
 
 
 @njit(nogil=True, cache=True)
-def _tile_distances(places, centre, norm, start, stop, distance):
-    """Fill `distance` with squared L2 or L1 lengths of the displacements of rows from one centre.
+def _lengths(tile, size, point, norm, length):
+    """Write squared L2 or L1 lengths of the displacements of the rows of a tile from a point."""
+    if norm == 2:
+        squared_distances(tile, size, point, length)
+        return
+    length[:size] = 0.0
+    for j in range(tile.shape[0]):
+        centre, column = point[j], tile[j]
+        for i in range(size):
+            length[i] += abs(column[i] - centre)
 
-    They are whole numbers below 2**53, so double precision holds them exactly and is faster than integers.
-    """
-    size = stop - start
-    distance[:size] = 0.0
-    for j in range(places.shape[0]):
-        column = places[j, start:stop]
-        c = np.float64(centre[j])
-        if norm == 2:
-            for i in range(size):
-                d = np.float64(column[i]) - c
-                distance[i] += d * d
-        else:
-            for i in range(size):
-                distance[i] += abs(np.float64(column[i]) - c)
+
+def radius_counts(rows, columns, order, starts, centre, thresholds, norm, counts):
+    """Add how many rows first fit within each threshold; see `reference.radius_counts`."""
+    _radius_counts(places_of(rows, columns, order), starts, centre, thresholds, norm, counts)
 
 
 @njit(nogil=True, cache=True)
-def radius_counts(places, starts, centre, thresholds, norm):
-    """Return how many rows first fit within each threshold; see `reference.radius_counts`."""
+def _radius_counts(places, starts, centre, thresholds, norm, counts):
+    """Add the counts of `radius_counts`, from rows group by group."""
     n_groups, n_radii = thresholds.shape
-    counts = np.zeros(n_radii + 1, dtype=np.int64)
-    distance = np.empty(_TILE)
+    within = np.zeros(n_radii + 1, dtype=np.int64)
+    tile, length = np.empty((places.shape[0], _TILE)), np.empty(_TILE)
     for g in range(n_groups):
-        limits = thresholds[g].astype(np.float64)
+        limits, point = thresholds[g].astype(np.float64), centre[g].astype(np.float64)
         for start in range(starts[g], starts[g + 1], _TILE):
-            stop = min(start + _TILE, starts[g + 1])
-            _tile_distances(places, centre[g], norm, start, stop, distance)
-            for k in range(n_radii):
-                # Counting against one radius after the other takes no branches, so it beats a search per row.
-                within = 0
-                for i in range(stop - start):
-                    within += distance[i] <= limits[k]
-                counts[k] += within
-                if within == stop - start:
-                    counts[k + 1 : n_radii] += within
-                    break
-            counts[n_radii] += stop - start
-    for k in range(n_radii, 0, -1):
-        counts[k] -= counts[k - 1]
-    return counts
+            size = min(_TILE, starts[g + 1] - start)
+            fill_tile(places, start, size, tile)
+            _lengths(tile, size, point, norm, length)
+            _add_within(length[:size], limits, within)
+    counts[0] += within[0]
+    for k in range(n_radii):
+        counts[k + 1] += within[k + 1] - within[k]
 
 
 @njit(nogil=True, cache=True)
-def clipped_sums(places, starts, centre, radius, norm):
-    """Return per group the sum of shortened displacements; see `reference.clipped_sums`."""
+def _add_within(lengths, limits, within):
+    """Add how many lengths are within each limit, and at last how many there are.
+
+    Counting against one limit after the other takes no branches, so it beats a search per row.
+    """
+    held = 0
+    for k in range(limits.shape[0]):
+        if held < lengths.shape[0]:
+            held = 0
+            for i in range(lengths.shape[0]):
+                held += lengths[i] <= limits[k]
+        within[k] += held
+    within[limits.shape[0]] += lengths.shape[0]
+
+
+def clipped_sums(rows, columns, order, starts, centre, radius, norm, sums):
+    """Add per group the sum of shortened displacements; see `reference.clipped_sums`."""
+    _clipped_sums(places_of(rows, columns, order), starts, centre, radius, norm, sums)
+
+
+@njit(nogil=True, cache=True)
+def _clipped_sums(places, starts, centre, radius, norm, sums):
+    """Add the sums of `clipped_sums`, from rows group by group."""
     n_groups, n_columns = centre.shape
-    sums = np.zeros((n_groups, n_columns), dtype=np.int64)
-    distance = np.empty(_TILE)
+    tile, length = np.empty((n_columns, _TILE + _GAP)), np.empty(_TILE)
     short = np.empty(n_columns, dtype=np.int64)
     for g in range(n_groups):
-        limit = radius[g] * radius[g] if norm == 2 else radius[g]
+        limit, point = (radius[g] * radius[g] if norm == 2 else radius[g]), centre[g].astype(np.float64)
         for start in range(starts[g], starts[g + 1], _TILE):
-            stop = min(start + _TILE, starts[g + 1])
-            _tile_distances(places, centre[g], norm, start, stop, distance)
+            size = min(_TILE, starts[g + 1] - start)
+            fill_tile(places, start, size, tile)
+            _lengths(tile, size, point, norm, length)
             for j in range(n_columns):
-                column = places[j, start:stop]
-                total = np.int64(0)
-                for i in range(stop - start):
+                column, total = places[j, start : start + size], np.int64(0)
+                for i in range(size):
                     total += np.int64(column[i])
-                sums[g, j] += total - (stop - start) * centre[g, j]
-            for i in range(stop - start):
-                if distance[i] > limit:  # put the shortened displacement in the place of the full one
+                sums[g, j] += total - size * centre[g, j]
+            for i in range(size):
+                if length[i] > limit:  # put the shortened displacement in the place of the full one
                     for j in range(n_columns):
-                        short[j] = np.int64(places[j, start + i]) - centre[g, j]
+                        short[j] = np.int64(tile[j, i]) - centre[g, j]
                         sums[g, j] -= short[j]
-                    _shorten(short, distance[i], radius[g], limit, norm)
+                    _shorten(short, length[i], radius[g], limit, norm)
                     for j in range(n_columns):
                         sums[g, j] += short[j]
-    return sums
 
 
 @njit(nogil=True, cache=True)
@@ -414,117 +472,6 @@ def _nearest_in_tile(tile, size, centres, weights, best, best_distance):
 
 
 @njit(nogil=True, cache=True)
-def regroup(places, centres, node):
-    """Set every row's node to the number of its nearest centre; see `reference.regroup`.
-
-    Squared distances are whole numbers below 2**53, so floating point is exact.
-    """
-    n_columns, n_rows = places.shape
-    points, weights = centres.astype(np.float64), np.ones(n_columns)
-    tile = np.empty((n_columns, _TILE))
-    best, best_distance = np.empty(_TILE, dtype=np.int64), np.empty(_TILE)
-    for start in range(0, n_rows, _TILE):
-        size = min(_TILE, n_rows - start)
-        _fill_tile(places, start, size, tile)
-        best[:size], best_distance[:size] = 0, np.inf
-        _nearest_in_tile(tile, size, points, weights, best, best_distance)
-        for i in range(size):
-            node[start + i] = best[i]
-
-
-@njit(nogil=True, cache=True)
-def _fill_tile(places, start, size, tile):
-    """Copy rows into a tile of floating-point numbers, once for all centres."""
-    for j in range(places.shape[0]):
-        column = places[j, start : start + size]
-        for i in range(size):
-            tile[j, i] = column[i]
-
-
-@njit(nogil=True, cache=True)
-def _squared_distances(tile, size, point, distance):
-    """Write the squared distances of the rows of a tile from a point: whole numbers below 2**53, so exact."""
-    distance[:size] = 0.0
-    for j in range(tile.shape[0]):
-        centre, column = point[j], tile[j]
-        for i in range(size):
-            d = column[i] - centre
-            distance[i] += d * d
-
-
-@njit(nogil=True, cache=True)
-def _two_nearest(tile, size, points, distance, first, first_distance, second, second_distance):
-    """Fill in the nearest and the second-nearest point of each row of a tile with their squared distances.
-
-    The lowest number wins a tie.
-    """
-    first_distance[:size], second_distance[:size] = np.inf, np.inf
-    for c in range(points.shape[0]):
-        _squared_distances(tile, size, points[c], distance)
-        for i in range(size):
-            if distance[i] < first_distance[i]:
-                second[i], second_distance[i] = first[i], first_distance[i]
-                first[i], first_distance[i] = c, distance[i]
-            elif distance[i] < second_distance[i]:
-                second[i], second_distance[i] = c, distance[i]
-
-
-@njit(nogil=True, cache=True)
-def bridge_counts(places, centres, pair_of, n_pairs, n_bins):
-    """Return rows per pair of centres and bin of the way, and the other rows; see `reference.bridge_counts`."""
-    counts = np.zeros((n_pairs, n_bins), dtype=np.int64)
-    others = np.zeros(centres.shape[0], dtype=np.int64)
-    points = centres.astype(np.float64)
-    tile, distance = np.empty((places.shape[0], _TILE)), np.empty(_TILE)
-    first, second = np.zeros(_TILE, dtype=np.int64), np.zeros(_TILE, dtype=np.int64)
-    first_distance, second_distance = np.empty(_TILE), np.empty(_TILE)
-    for start in range(0, places.shape[1], _TILE):
-        size = min(_TILE, places.shape[1] - start)
-        _fill_tile(places, start, size, tile)
-        _two_nearest(tile, size, points, distance, first, first_distance, second, second_distance)
-        for i in range(size):
-            a, b = first[i], second[i]
-            pair = pair_of[a, b]
-            apart = np.int64(0)
-            for j in range(centres.shape[1]):
-                apart += (centres[a, j] - centres[b, j]) ** 2
-            way = apart + np.int64(first_distance[i]) - np.int64(second_distance[i])  # 2 * apart is the whole way
-            if pair < 0 or way < 0 or apart == 0:
-                others[a] += 1
-                continue
-            bin_from_first = n_bins * way // (2 * apart)
-            counts[pair, bin_from_first if a < b else n_bins - 1 - bin_from_first] += 1
-    return np.concatenate((counts.ravel(), others))
-
-
-@njit(nogil=True, cache=True)
-def silhouettes(places, centres, taken, steps):
-    """Return for each choice of centres the sum of the rows' simplified silhouettes; see `reference.silhouettes`."""
-    n_choices, n_centres = taken.shape
-    sums = np.zeros(n_choices, dtype=np.int64)
-    points = centres.astype(np.float64)
-    tile, distance = np.empty((places.shape[0], _TILE)), np.empty((n_centres, _TILE))
-    near, far = np.empty(_TILE), np.empty(_TILE)
-    for start in range(0, places.shape[1], _TILE):
-        size = min(_TILE, places.shape[1] - start)
-        _fill_tile(places, start, size, tile)
-        for c in range(n_centres):
-            _squared_distances(tile, size, points[c], distance[c])
-        for k in range(n_choices):
-            near[:size], far[:size] = np.inf, np.inf
-            for c in range(n_centres):
-                if taken[k, c]:
-                    for i in range(size):
-                        d = distance[c, i]
-                        far[i] = min(far[i], max(d, near[i]))
-                        near[i] = min(near[i], d)
-            for i in range(size):
-                if far[i] > 0.0:
-                    sums[k] += np.int64(steps * (1.0 - math.sqrt(near[i] / far[i])))
-    return sums
-
-
-@njit(nogil=True, cache=True)
 def nearest_centre(block, lower, upper, missing, centres, weights, half_gap, node, cluster_of_node, labels, start):
     """Write the index of the nearest centre of each clipped row; see `reference.nearest_centre`.
 
@@ -540,7 +487,7 @@ def nearest_centre(block, lower, upper, missing, centres, weights, half_gap, nod
         for i in range(n_rows):
             for j in range(n_columns):
                 lost[i] |= not math.isfinite(block[i, j])
-        block = _without_missing(block, lower, upper, MIDDLE)
+        block = _with_middles(block, lower, upper)
     tile, row = np.empty((n_columns, _TILE)), np.empty(_TILE, dtype=np.int64)
     best, best_distance = np.empty(_TILE, dtype=np.int64), np.empty(_TILE)
     size = 0

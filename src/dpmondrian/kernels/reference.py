@@ -1,9 +1,12 @@
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 """The kernels in plain NumPy: slow and obviously right. Tests compare `compiled` with these.
 
-Shapes: `places` and `codes` are (n_columns, n_rows); `node` is (n_rows,); `slot_of` maps a node to its row in
-the result, with the last slot for rows that do not take part. Sums for centres work on rows grouped by
-`group_rows`, whose groups lie side by side between `starts`.
+Shapes: `codes` is (n_columns, n_rows); `node` is (n_rows,); `slot_of` maps a node to its row in the result, with the last
+slot for rows that do not take part. `rows` are the codes, the rests (n_measured, n_rows), and how many places a code and a
+rest are worth, both (n_measured,): ``place = code * code_step + rest * rest_step``. Questions about groups take the rows in
+the order of `order_rows`, in which group g holds those from ``starts[g]`` to ``starts[g + 1]``.
+
+Answers are added to the last argument.
 """
 
 from __future__ import annotations
@@ -11,15 +14,14 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 __all__ = [
     "box_sums",
     "bridge_counts",
     "clipped_sums",
-    "group_rows",
     "histograms",
     "nearest_centre",
+    "order_rows",
     "quantise",
     "radius_counts",
     "regroup",
@@ -31,13 +33,14 @@ ERROR, DROP, MIDDLE = 0, 1, 2
 
 
 def quantise(
-    block, lower, upper, origin, inverse_step, on_value, last_place, places_per_code, missing, places, codes, start
-):
-    """Write the places and codes of a block of rows from row `start` on; return the next free row, or -1.
+    columns, lower, upper, origin, inverse_step, on_value, last_place, places_per_code, rest_step, missing, codes, rests, start
+):  # fmt: skip
+    """Write the codes and rests of a block of rows from row `start` on; return the next free row, or -1.
 
-    -1 means that a missing or infinite value was met and `missing` is `ERROR`. Where `places` has fewer columns than the
-    block, the last columns get codes only.
+    `columns` has shape (n_columns, n_rows). -1 means that a missing or infinite value was met and `missing` is `ERROR`. Where
+    `rests` has fewer columns, the last columns get codes only.
     """
+    block = columns.T.astype(np.float64)
     block = np.where(np.isfinite(block), block, np.nan)
     if missing == ERROR and np.isnan(block).any():
         return -1
@@ -48,8 +51,8 @@ def quantise(
     whole = np.rint(block - origin) * inverse_step
     place = np.clip(np.where(on_value, whole, continuous), 0, last_place).astype(np.int64)
     stop = start + len(block)
-    places[:, start:stop] = place.T[: len(places)]
     codes[:, start:stop] = (place // places_per_code).T
+    rests[:, start:stop] = (place % places_per_code // rest_step).T[: len(rests)]
     return stop
 
 
@@ -62,19 +65,36 @@ def route(codes, node, split_column, cut, left, right):
     node[rows] = np.where(below, left[parent], right[parent])
 
 
-def histograms(codes, node, slot_of, n_slots, n_codes) -> NDArray[np.int64]:
-    """Return the number of rows per slot, column and code, shape (n_slots, n_columns, n_codes)."""
-    counts = np.zeros((n_slots + 1, codes.shape[0], n_codes), dtype=np.int64)
+def histograms(codes, node, slot_of, counts):
+    """Add the number of rows per slot, column and code to `counts`, shape (n_slots, n_columns, n_codes)."""
     slot = slot_of[node]
-    for column in range(codes.shape[0]):
-        np.add.at(counts[:, column], (slot, codes[column]), 1)
-    return counts[:n_slots]
+    kept = slot < len(counts)
+    for column in range(len(codes)):
+        np.add.at(counts[:, column], (slot[kept], codes[column, kept]), 1)
 
 
-def box_sums(places, starts, middle) -> NDArray[np.int64]:
-    """Return per group the sum of ``place - middle``, shape (n_groups, n_columns)."""
-    groups = zip(starts[:-1], starts[1:], middle, strict=True)
-    return np.array([(places[:, a:b].T.astype(np.int64) - m).sum(axis=0) for a, b, m in groups])
+def order_rows(node, slot_of, n_groups):
+    """Return the rows of the groups, one group after the other, and where each group starts.
+
+    Within a group rows keep their order; those of other nodes are left out.
+    """
+    slot = slot_of[node]
+    order = np.argsort(slot, kind="stable")
+    starts = np.searchsorted(slot[order], np.arange(n_groups + 1))
+    return order[: starts[-1]].astype(np.uint32), starts
+
+
+def _places(rows, order=slice(None)):
+    """Return the places of rows in this order, shape (n_rows, n_measured)."""
+    codes, rests, code_step, rest_step = rows
+    measured = codes[: len(rests), order].T.astype(np.int64)
+    return measured * code_step.astype(np.int64) + rests[:, order].T.astype(np.int64) * rest_step.astype(np.int64)
+
+
+def box_sums(rows, order, starts, middle, sums):
+    """Add per group the sum of ``place - middle`` to `sums`, shape (n_groups, n_measured)."""
+    for g, (a, b) in enumerate(pairwise(starts)):
+        sums[g] += (_places(rows, order[a:b]) - middle[g]).sum(axis=0)
 
 
 def _distances(displacement, norm):
@@ -82,30 +102,26 @@ def _distances(displacement, norm):
     return np.sum(displacement**2 if norm == 2 else np.abs(displacement), axis=1)
 
 
-def radius_counts(places, starts, centre, thresholds, norm) -> NDArray[np.int64]:
-    """Return how many rows, over all groups, first fit within each threshold of their group.
+def radius_counts(rows, columns, order, starts, centre, thresholds, norm, counts):
+    """Add how many rows, over all groups, first fit within each threshold of their group.
 
-    `thresholds` has shape (n_groups, n_radii), ascending, squared for norm 2. The last of the
-    ``n_radii + 1`` results counts the rows beyond the largest radius.
+    Distances are in the measured columns `columns` only, which `centre` has. `thresholds` has shape (n_groups, n_radii),
+    ascending, squared for norm 2. The last of the ``n_radii + 1`` counts is of the rows beyond the largest radius.
     """
-    counts = np.zeros(thresholds.shape[1] + 1, dtype=np.int64)
-    for a, b, c, limits in zip(starts[:-1], starts[1:], centre, thresholds, strict=True):
-        distance = _distances(places[:, a:b].T.astype(np.int64) - c, norm)
-        counts += np.bincount(np.searchsorted(limits, distance), minlength=len(counts))
-    return counts
-
-
-def clipped_sums(places, starts, centre, radius, norm) -> NDArray[np.int64]:
-    """Return per group the sum of displacements from its centre, each shortened to the group's radius.
-
-    A displacement is scaled down, rounded towards zero, and checked in integers, so its length never
-    exceeds the radius: that length is the sensitivity.
-    """
-    sums = np.zeros((len(centre), places.shape[0]), dtype=np.int64)
     for g, (a, b) in enumerate(pairwise(starts)):
-        for row in places[:, a:b].T.astype(np.int64):
-            sums[g] += _clip(row - centre[g], int(radius[g]), norm)
-    return sums
+        distance = _distances(_places(rows, order[a:b])[:, columns] - centre[g], norm)
+        counts += np.bincount(np.searchsorted(thresholds[g], distance), minlength=len(counts))
+
+
+def clipped_sums(rows, columns, order, starts, centre, radius, norm, sums):
+    """Add per group the sum of displacements from its centre, each shortened to the group's radius.
+
+    Displacements are in the measured columns `columns` only, which `centre` has. One is scaled down, rounded towards zero, and
+    checked in integers, so its length never exceeds the radius: that length is the sensitivity.
+    """
+    for g, (a, b) in enumerate(pairwise(starts)):
+        for place in _places(rows, order[a:b])[:, columns]:
+            sums[g] += _clip(place - centre[g], int(radius[g]), norm)
 
 
 def _clip(displacement, radius, norm):
@@ -120,64 +136,48 @@ def _clip(displacement, radius, norm):
     return short
 
 
-def group_rows(places, node, slot_of, n_groups):
-    """Return the places with the rows of each group side by side, and where each group starts.
-
-    Group g holds the rows ``starts[g]`` to ``starts[g + 1]``, in their old order; other rows are left out.
-    """
-    slot = slot_of[node]
-    order = np.argsort(slot, kind="stable")
-    starts = np.searchsorted(slot[order], np.arange(n_groups + 1))
-    return np.ascontiguousarray(places[:, order[: starts[-1]]]), starts
-
-
-def regroup(places, centres, node):
+def regroup(rows, centres, node):
     """Set every row's node to the number of its nearest centre (squared distance, lowest number on ties)."""
-    for i, row in enumerate(places.T.astype(np.int64)):
-        node[i] = np.argmin(_distances(row - centres, 2))
+    for i, place in enumerate(_places(rows)):
+        node[i] = np.argmin(_distances(place - centres, 2))
 
 
 def _two_nearest(places, centres):
     """Return per row the numbers of the nearest and second-nearest centre and their squared distances."""
-    rows = places.T.astype(np.int64)
-    distance = np.stack([_distances(rows - centre, 2) for centre in centres], axis=1)
+    distance = np.stack([_distances(places - centre, 2) for centre in centres], axis=1)
     order = np.argsort(distance, axis=1, kind="stable")[:, :2]
     return order, np.take_along_axis(distance, order, axis=1)
 
 
-def bridge_counts(places, centres, pair_of, n_pairs, n_bins) -> NDArray[np.int64]:
-    """Return rows per pair of centres and bin of the way from the lower to the higher number, then the other rows per centre.
+def bridge_counts(rows, order, starts, centres, pair_of, n_pairs, n_bins, counts):
+    """Add rows per pair of centres and bin of the way from the lower to the higher number, then the other rows per centre.
 
     A row counts once: for the pair of its two nearest centres, at the place of its projection on the line between
     them, or, if it lies behind its nearest centre or `pair_of` does not number the pair, for its nearest centre.
-    One flat array of ``n_pairs * n_bins + n_centres`` whole numbers.
+    `counts` is flat, ``n_pairs * n_bins + n_centres`` whole numbers. Groups only save time.
     """
-    counts = np.zeros((n_pairs, n_bins), dtype=np.int64)
-    others = np.zeros(len(centres), dtype=np.int64)
-    order, distance = _two_nearest(places, centres)
-    for (a, b), (near, far) in zip(order, distance, strict=True):
+    nearest, distance = _two_nearest(_places(rows, order), centres)
+    for (a, b), (near, far) in zip(nearest, distance, strict=True):
         apart = int(((centres[a] - centres[b]) ** 2).sum())
         way = apart + int(near) - int(far)
         if pair_of[a, b] < 0 or way < 0 or apart == 0:
-            others[a] += 1
+            counts[n_pairs * n_bins + a] += 1
             continue
         place = n_bins * way // (2 * apart)
-        counts[pair_of[a, b], place if a < b else n_bins - 1 - place] += 1
-    return np.concatenate([counts.ravel(), others])
+        counts[pair_of[a, b] * n_bins + (place if a < b else n_bins - 1 - place)] += 1
 
 
-def silhouettes(places, centres, taken, steps) -> NDArray[np.int64]:
-    """Return for each choice of centres the sum over rows of ``1 - nearest / second-nearest`` distance.
+def silhouettes(rows, order, starts, centres, taken, steps, sums):
+    """Add for each choice of centres the sum over rows of ``1 - nearest / second-nearest`` distance.
 
-    Each row's is rounded down to whole steps, and 0 if two centres are where the row is.
+    Each row's is rounded down to whole steps, and 0 if two centres are where the row is. Groups only save time.
     """
-    sums = []
-    for choice in taken:
+    places = _places(rows, order)
+    for k, choice in enumerate(taken):
         _, distance = _two_nearest(places, centres[choice])
         near, far = distance[:, 0].astype(np.float64), distance[:, 1].astype(np.float64)
         ratio = np.sqrt(near / np.where(far > 0, far, 1.0))
-        sums.append(int(np.where(far > 0, (steps * (1.0 - ratio)).astype(np.int64), 0).sum()))
-    return np.array(sums, dtype=np.int64)
+        sums[k] += np.where(far > 0, (steps * (1.0 - ratio)).astype(np.int64), 0).sum()
 
 
 def nearest_centre(block, lower, upper, missing, centres, weights, half_gap, node, cluster_of_node, labels, start):

@@ -78,9 +78,9 @@ class Sampler:
         draw = published_cover if published else max_cover
         return draw(points, scales, picks_per_scale, exponent, self._bits.child(*purpose))
 
-    def row_keys(self, n_rows: int) -> NDArray[np.uint64]:
-        """Return a uniform word for every row."""
-        return self._bits.child("rows of persons").words(n_rows)
+    def person_key(self) -> NDArray[np.uint64]:
+        """Return two uniform words."""
+        return self._bits.child("key of persons").words(2).copy()  # a part would keep the words of later draws alive
 
     def public_seed(self, *purpose: str | int) -> list[int]:
         """Return a seed for a generator whose numbers protect nothing."""

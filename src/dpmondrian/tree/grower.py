@@ -13,6 +13,7 @@ from dpmondrian.engines.base import Engine, Splits
 from dpmondrian.grid import Grid
 from dpmondrian.release import Door
 from dpmondrian.scoring.combine import NodeCuts
+from dpmondrian.tree.histograms import NodeHistograms
 
 __all__ = ["GrownTree", "Node", "ScoreCuts", "SplitRule", "grow"]
 
@@ -23,8 +24,8 @@ ScoreCuts: TypeAlias = Callable[
 _LARGEST_COUNT = 2**40
 """Released counts above this (huge noise) are scored as this, so that scores cannot overflow."""
 
-_TABLE_CELLS = 2**24
-"""Most histogram cells asked for in one pass; deeper levels of wide tables take several passes."""
+_TABLE_CELLS = 2**22
+"""Most histogram cells asked for in one pass, 32 MiB; deeper levels of wide tables take several passes."""
 
 
 @dataclass
@@ -108,10 +109,11 @@ def grow(engine: Engine, door: Door, grid: Grid, rule: SplitRule, noisy_total: i
     """
     root = Node(0, -1, 0, np.zeros(grid.n_columns, dtype=np.int64), grid.n_codes.copy(), noisy_total)
     nodes, open_nodes = [root], [root]
+    histograms = NodeHistograms(engine, _TABLE_CELLS // (grid.n_columns * grid.most_codes))
     for level in range(rule.max_depth):
         limit = rule.size_limit(noisy_total, level + 1)
         open_nodes = [node for node in open_nodes if node.noisy_count >= 2 * limit]
-        cuts = _cuts(engine, grid, rule, open_nodes)
+        cuts = _cuts(histograms, nodes, grid, rule, open_nodes)
         open_nodes = [node for node, node_cuts in zip(open_nodes, cuts, strict=True) if node_cuts.exact_scores.size]
         cuts = [node_cuts for node_cuts in cuts if node_cuts.exact_scores.size]  # public: a box of one code has no cut
         if not open_nodes:
@@ -137,18 +139,17 @@ def grow(engine: Engine, door: Door, grid: Grid, rule: SplitRule, noisy_total: i
     return GrownTree(nodes)
 
 
-def _cuts(engine: Engine, grid: Grid, rule: SplitRule, open_nodes: list[Node]) -> list[NodeCuts]:
+def _cuts(
+    histograms: NodeHistograms, nodes: list[Node], grid: Grid, rule: SplitRule, open_nodes: list[Node]
+) -> list[NodeCuts]:
     """Return the cuts of each node with their exact scores."""
-    per_pass = max(1, _TABLE_CELLS // (grid.n_columns * grid.most_codes))
     cuts: list[NodeCuts] = []
-    for start in range(0, len(open_nodes), per_pass):
-        batch = open_nodes[start : start + per_pass]
+    for batch, exact_histograms in histograms.of(nodes, open_nodes):
         low, high = np.array([node.low for node in batch]), np.array([node.high for node in batch])
         if not rule.within_box:
             low, high = np.zeros_like(low), np.tile(grid.n_codes, (len(batch), 1))
         counts = np.minimum([node.noisy_count for node in batch], _LARGEST_COUNT)
-        histograms = engine.histograms([node.number for node in batch])
-        cuts += rule.score_cuts(histograms, counts, low, high)
+        cuts += rule.score_cuts(exact_histograms, counts, low, high)
     return cuts
 
 

@@ -1,0 +1,78 @@
+"""The cluster of every row, found and written piece by piece, so that memory does not grow with the rows. Sensitive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from dpmondrian.artifact import Release
+    from dpmondrian.files.source import Source
+
+__all__ = ["LABEL_ENDINGS", "write_labels"]
+
+LABEL_ENDINGS = (".parquet", ".csv")
+
+
+def write_labels(
+    path: Path,
+    release: Release,
+    on_missing: str,
+    sources: Sequence[Source],
+    threads: int | None = None,
+    reading: Callable[[int, int | None], None] | None = None,
+) -> None:
+    """Write the nearest cluster of every row of some files to a file that only its owner can read.
+
+    Parameters
+    ----------
+    path : Path
+        Must not exist. Its ending, one of `LABEL_ENDINGS`, tells the format.
+    release : Release
+    on_missing : str
+        What happens to missing values; with "drop" such rows get -1.
+    sources : sequence of Source
+    threads : int or None
+        Most threads; None for as many as the machine has, up to eight.
+    reading : callable, optional
+        Told what is read and what there is. For a bar only: it is exact.
+    """
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    from dpmondrian.files.output import new_private_file
+
+    schema = pa.schema([("cluster", pa.int32())])
+    open_writer = pa.csv.CSVWriter if path.suffix == ".csv" else pa.parquet.ParquetWriter
+    with new_private_file(path) as file, open_writer(file, schema) as writer:
+        for labels in _labels(release, on_missing, sources, threads, reading):
+            writer.write_table(pa.table([labels], schema=schema))
+
+
+def _labels(
+    release: Release,
+    on_missing: str,
+    sources: Sequence[Source],
+    threads: int | None,
+    reading: Callable[[int, int | None], None] | None,
+) -> Iterator[NDArray[np.int32]]:
+    """Yield the labels of all rows in order."""
+    import numpy as np
+
+    from dpmondrian.engines.threads import Threads
+    from dpmondrian.frames import Reader
+    from dpmondrian.labelling import Labeller
+    from dpmondrian.streams.file_stream import file_stream
+
+    schema, labeller = release.schema, Labeller.of(release, on_missing)
+    stream = file_stream(sources, schema.names, Reader(schema.categories, order=schema.names))
+    pieces = stream.pieces(reading)
+    with Threads(None, threads) as pool:
+        while parts := pool.map(lambda piece: labeller.labels(piece()), islice(pieces, pool.n_threads)):
+            yield np.concatenate(parts)

@@ -1,0 +1,186 @@
+"""Rows on this machine: in memory, or streamed once and kept as codes, in memory up to a limit and beyond it in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmondrian.coordinates import Coordinates
+from dpmondrian.engines.base import Engine
+from dpmondrian.engines.coded import BLOCK_ROWS, CodedBlock, coded_blocks
+from dpmondrian.engines.gaps import SortedColumns, sampled_columns
+from dpmondrian.engines.limits import limited_stream
+from dpmondrian.engines.questions import Question
+from dpmondrian.engines.resources import Resources
+from dpmondrian.engines.store import Kept, Store
+from dpmondrian.engines.threads import Threads
+from dpmondrian.frames import Table
+from dpmondrian.grid import Grid
+from dpmondrian.persons import PersonLimit
+from dpmondrian.streams import Stream
+from dpmondrian.streams.stream import Progress
+
+__all__ = ["LocalEngine", "LocalSource"]
+
+
+@dataclass
+class _Part:
+    """A block as it is kept, with the nodes of its rows after the first `n_moves` moves."""
+
+    codes: Kept
+    rests: Kept
+    node: Kept
+    n_moves: int = 0
+
+
+@dataclass(frozen=True)
+class LocalSource:
+    """A table on this machine: in memory, or streamed."""
+
+    rows: Table | Stream
+
+    @property
+    def head(self) -> Table:
+        """The table without its rows, or with them where they are in memory anyway."""
+        return self.rows if isinstance(self.rows, Table) else self.rows.head
+
+    def engine(
+        self, coordinates: Coordinates, on_missing: str, limit: PersonLimit | None, resources: Resources
+    ) -> LocalEngine:
+        """Return an engine on the rows that the limit keeps."""
+        rows = self.rows
+        if limit is not None and isinstance(rows, Table):
+            rows = rows.limited(limit, on_missing)
+        elif limit is not None and isinstance(rows, Stream):
+            most_bytes = resources.streamed_memory
+            with Threads(None, resources.threads) as threads, Store(most_bytes // 2, resources.folder) as store:
+                rows = limited_stream(rows, limit, on_missing, store, threads, most_bytes // 2, resources.reading)
+        return LocalEngine(rows, coordinates, on_missing, resources)
+
+    def labels(self, label: Callable[[Table], NDArray[np.int32]], resources: Resources) -> NDArray[np.int32]:
+        """Return the labels of all rows, in order."""
+        return self.mapped(label, np.empty(0, dtype=np.int32), resources)
+
+    def mapped(
+        self, function: Callable[[Table], NDArray[Any]], nothing: NDArray[Any], resources: Resources
+    ) -> NDArray[Any]:
+        """Return what a function makes of every row, in order; `nothing` is what it makes of no rows."""
+        n_rows = self.rows.n_rows if isinstance(self.rows, Table) else None
+        with Threads(n_rows, resources.threads) as threads:
+            parts = threads.map(lambda piece: function(piece()), _pieces(self.rows))
+        return np.concatenate([nothing, *parts])
+
+
+def _most_bytes(resources: Resources, rows: Table | Stream) -> int | None:
+    """Return the bytes of coded rows to hold in memory, None for all."""
+    return resources.streamed_memory if isinstance(rows, Stream) else resources.memory
+
+
+def _pieces(rows: Table | Stream, reading: Progress | None = None) -> Iterator[Callable[[], Table]]:
+    """Return a table in pieces that several threads can work on."""
+    if isinstance(rows, Stream):
+        return rows.pieces(reading)
+    starts = range(0, rows.n_rows, BLOCK_ROWS)
+    return (partial(rows.between, start, start + BLOCK_ROWS) for start in starts)
+
+
+class LocalEngine(Engine):
+    """Answers the questions of `base.Engine` with threads over blocks of coded rows.
+
+    Complexity: the table is read once; then one pass over the codes per level, and a few over codes and rests for the
+    centres.
+    """
+
+    def __init__(
+        self,
+        rows: Table | Stream,
+        coordinates: Coordinates,
+        on_missing: str,
+        resources: Resources | None = None,
+    ) -> None:
+        super().__init__()
+        resources = resources or Resources()
+        self._rows = rows
+        self._coordinates = coordinates
+        self._on_missing = on_missing
+        self._reading = resources.reading
+        self._store = Store(_most_bytes(resources, rows), resources.folder)
+        self.threads = Threads(rows.n_rows if isinstance(rows, Table) else None, resources.threads)
+        self._parts: list[_Part] = []
+
+    def __exit__(self, *_: object) -> None:
+        self.threads.__exit__()
+        self._parts = []
+        self._store.clear()
+
+    def gap_counts(self, thresholds: NDArray[np.float64], share: float) -> tuple[NDArray[np.int64], int]:
+        """Return how many gaps of a share of the rows are within each threshold, and their number; reads the table once."""
+        parts = self.threads.map(
+            lambda piece: sampled_columns(piece(), self._coordinates, self._on_missing, share), _pieces(self._rows)
+        )
+        return SortedColumns.together(parts).gap_counts(thresholds)
+
+    def _encode(self, grid: Grid) -> int:
+        """Code the rows, reading the table once."""
+        self._parts = []
+        self._store.clear()
+
+        def code(piece: Callable[[], Table]) -> list[tuple[_Part, int]]:
+            blocks = coded_blocks(piece(), self._coordinates, self._on_missing, grid)
+            return [(self._keep(block), block.n_rows) for block in blocks]
+
+        coded = [part for parts in self.threads.map(code, _pieces(self._rows, self._reading)) for part in parts]
+        self._parts = [part for part, _ in coded]
+        return sum(n_rows for _, n_rows in coded)
+
+    def _keep(self, block: CodedBlock) -> _Part:
+        keep = self._store.keep
+        return _Part(keep(block.codes), keep(block.rests), keep(np.zeros(block.n_rows, dtype=np.int16)))
+
+    def total(self, question: Question) -> NDArray[np.int64]:
+        """Return the sum of a question's answers over all blocks."""
+
+        def work(parts: Iterator[_Part]) -> NDArray[np.int64]:
+            total = question.zero()
+            for part in parts:
+                block, node = self._brought_up(part, question.needs_rests)
+                question.add(block, node, total)
+            return total
+
+        totals = self.threads.share(work, self._parts)
+        for other in totals[1:]:
+            totals[0] += other
+        return totals[0]
+
+    def _brought_up(self, part: _Part, needs_rests: bool) -> tuple[CodedBlock, NDArray[np.int16]]:
+        """Return a block and the nodes of its rows after all moves."""
+        moves = self.moves_since(part.n_moves)
+        block = self._block(part, needs_rests or any(move.needs_rests for move in moves))
+        node = part.node.get()
+        if moves:
+            for move in moves:
+                move.move(block, node)
+            part.node.put(node)
+            part.n_moves = len(self._moves)
+        return block, node
+
+    def _block(self, part: _Part, needs_rests: bool) -> CodedBlock:
+        codes = part.codes.get()
+        rests = part.rests.get() if needs_rests else np.empty((0, codes.shape[1]), dtype=np.uint8)
+        return CodedBlock.of(self._grid, codes, rests)
+
+    def places(self) -> NDArray[np.float64]:
+        """Return the places of all rows, shape (n_measured, n_rows) (sensitive)."""
+        blocks = [self._block(part, needs_rests=True).places() for part in self._parts]
+        return np.concatenate([np.empty((self._grid.n_measured, 0)), *blocks], axis=1)
+
+    def nodes_of_rows(self) -> NDArray[np.int16] | None:
+        """Return the node of every row of a table, or None if rows were left out (sensitive)."""
+        nodes: list[NDArray[Any]] = [self._brought_up(part, needs_rests=False)[1] for part in self._parts]
+        node = np.concatenate([np.empty(0, dtype=np.int16), *nodes])
+        return node if isinstance(self._rows, Table) and len(node) == self._rows.n_rows else None

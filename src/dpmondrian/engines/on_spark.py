@@ -1,0 +1,342 @@
+"""Rows in a Spark DataFrame: coded blocks are cached by the executors, only questions and sums of integers travel.
+
+Only the DataFrame interface is used, so Spark Connect works too. An executor that is lost takes its blocks along; Spark makes
+them again from the table. Since questions carry all moves, and no noise is drawn on executors, that changes nothing.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from dpmondrian.coordinates import Coordinates
+from dpmondrian.engines.base import Engine
+from dpmondrian.engines.coded import BLOCK_ROWS, CodedBlock
+from dpmondrian.engines.gaps import SortedColumns
+from dpmondrian.engines.questions import Move, Question
+from dpmondrian.engines.remote import (
+    FAN_IN,
+    Coding,
+    Failure,
+    HashedRows,
+    added,
+    answered,
+    failure_of,
+    guarded,
+    raised,
+)
+from dpmondrian.engines.resources import Resources
+from dpmondrian.exceptions import DataError
+from dpmondrian.frames import Reader, Table
+from dpmondrian.grid import Grid
+from dpmondrian.persons import PersonLimit
+
+__all__ = ["SparkEngine", "SparkSource"]
+
+_RECORD_BYTES = 2**24
+"""Most bytes of codes, and of rests, in a record. Spark's limits are higher, but it hands several records over at once."""
+
+_COLLECTED_BYTES = 2**24
+"""Answers up to this are added up by the driver: a stage that does it on the executors takes half a second."""
+
+_NAMES_OF_TYPES = {
+    pa.binary(): "binary",
+    pa.int64(): "bigint",
+    pa.string(): "string",
+    pa.list_(pa.float64()): "array<double>",
+}
+
+
+class _Output:
+    """The columns of what tasks return, besides one for a failure in the place of all else."""
+
+    def __init__(self, **types: pa.DataType) -> None:
+        self.schema = pa.schema({**types, "failure": pa.string()})
+
+    @property
+    def names(self) -> str:
+        """Columns and types in Spark's words."""
+        return ", ".join(f"{field.name} {_NAMES_OF_TYPES[field.type]}" for field in self.schema)
+
+    def batch(self, **columns: Any) -> pa.RecordBatch:
+        """Return some rows."""
+        n_rows = len(next(iter(columns.values())))
+        given = {name: columns.get(name, [None] * n_rows) for name in self.schema.names}
+        return pa.RecordBatch.from_pydict(given, schema=self.schema)
+
+
+_ANSWER = _Output(answer=pa.binary())
+_COLUMNS = _Output(number=pa.int64(), values=pa.binary(), counts=pa.binary())
+_BLOCKS = _Output(codes=pa.binary(), rests=pa.binary(), n_rows=pa.int64())
+_HASHED = _Output(person=pa.int64(), person_too=pa.int64(), row=pa.int64(), numbers=pa.list_(pa.float64()))
+
+Batches: TypeAlias = "Iterator[pa.RecordBatch]"
+Made: TypeAlias = "Callable[[Batches], Iterator[dict[str, Any]]]"
+Tables: TypeAlias = "Callable[[Batches], Iterator[Table]]"
+
+
+@dataclass(frozen=True)
+class SparkSource:
+    """A Spark DataFrame, and how its parts are read."""
+
+    frame: Any
+    head: Table
+    reader: Reader
+
+    @classmethod
+    def of(cls, X: Any, reader: Reader) -> SparkSource:
+        """Return the source of a DataFrame."""
+        if not hasattr(type(X), "mapInArrow"):  # an object of a column has attributes of any name
+            raise DataError(
+                f"A Spark table must be a DataFrame of pyspark.sql. Got {type(X).__name__} of {type(X).__module__}. Call to_spark() of a "
+                "table of pyspark.pandas."
+            )
+        return cls(X, reader.table(_without_rows(X)), reader)
+
+    def engine(
+        self, coordinates: Coordinates, on_missing: str, limit: PersonLimit | None, resources: Resources
+    ) -> SparkEngine:
+        """Return an engine on the rows that the limit keeps. What executors may use is Spark's business."""
+        return SparkEngine(self.frame, Coding(self.reader, coordinates, on_missing), self.head, limit)
+
+    def labels(self, label: Callable[[Table], NDArray[np.int32]], resources: Resources) -> Any:
+        """Return a column of labels, to be used with this DataFrame; it is computed when it is asked for."""
+        from pyspark.sql import functions
+
+        reader, names = self.reader, self.frame.columns
+        columns = [self.frame["`" + name.replace("`", "``") + "`"] for name in names]
+        # Values come as Arrow has them: pandas would turn whole numbers among which some are missing into floats.
+        labels_of = functions.arrow_udf(lambda *parts: _labels(reader, label, parts, names), "int")
+        return labels_of(*columns).alias("cluster")
+
+
+def _without_rows(frame: Any) -> Any:
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    return to_arrow_schema(frame.schema).empty_table()
+
+
+class SparkEngine(Engine):
+    """Answers the questions of `base.Engine` by tasks on Spark's executors, which add up large answers in a tree."""
+
+    def __init__(self, frame: Any, coding: Coding, head: Table, limit: PersonLimit | None) -> None:
+        super().__init__()
+        self._coding = coding
+        self._tables: Tables = partial(_tables, coding.reader, frame.columns)
+        # Spark would take a dot in a name for the field of a column, so executors see numbered columns.
+        self._map_rows = partial(_mapped, frame.toDF(*map(str, range(len(frame.columns)))), False)
+        if limit is not None:  # all rows of a person come to one task
+            hashed = self._map_rows(partial(_hashed, coding, self._tables, limit.key), _HASHED).repartition("person")
+            self._tables = partial(_limited, head, limit.most)
+            self._map_rows = partial(_mapped, hashed, True)
+        self._coded: Any = None
+        self._n_tasks = 1
+
+    def __exit__(self, *_: object) -> None:
+        self._forget()
+
+    def _forget(self) -> None:
+        if self._coded is not None:
+            self._coded.unpersist()
+        self._coded = None
+
+    def gap_counts(self, thresholds: NDArray[np.float64], share: float) -> tuple[NDArray[np.int64], int]:
+        """Return how many gaps of a share of the rows are within each threshold, and their number."""
+        columns = self._map_rows(partial(_sorted_columns, self._coding, self._tables, share), _COLUMNS)
+        # All of a column comes to one task.
+        answers = _mapped(columns.repartition("number"), True, partial(_gap_counts, thresholds), _ANSWER)
+        counts = sum(_collected(answers), np.zeros(len(thresholds) + 1, dtype=np.int64))
+        return counts[:-1], int(counts[-1])
+
+    def _encode(self, grid: Grid) -> int:
+        """Code the rows on the executors, and keep them there."""
+        from pyspark import StorageLevel
+
+        self._forget()
+        make = partial(_blocks, self._coding, self._tables, grid, _RECORD_BYTES)
+        self._coded = _done(self._map_rows(make, _BLOCKS).persist, StorageLevel.MEMORY_AND_DISK)
+        counts = _collected(_mapped(self._coded.select("n_rows", "failure"), True, _n_rows, _ANSWER))
+        n_rows = sum(int(count[0]) for count in counts)
+        # A task takes longer to begin than to look at a block of rows.
+        self._n_tasks = max(1, min(len(counts), n_rows // BLOCK_ROWS))
+        return n_rows
+
+    def total(self, question: Question) -> NDArray[np.int64]:
+        """Return the sum of a question's answers over all blocks."""
+        moves = list(self.moves_since())
+        needs_rests = question.needs_rests or any(move.needs_rests for move in moves)
+        names = ["codes", *(["rests"] if needs_rests else []), "n_rows", "failure"]
+        blocks = self._coded.select(*names).coalesce(self._n_tasks)
+        answers = _mapped(blocks, True, partial(_answered, self._grid, question, moves), _ANSWER)
+        total, n_answers = question.zero(), self._n_tasks
+        while n_answers > FAN_IN and n_answers * total.nbytes > _COLLECTED_BYTES:
+            n_answers = -(-n_answers // FAN_IN)
+            answers = _mapped(answers.repartition(n_answers), True, _added, _ANSWER)
+        for answer in _collected(answers):
+            total += answer.reshape(total.shape)
+        return total
+
+
+def _mapped(frame: Any, of_tasks: bool, make: Made, output: _Output) -> Any:
+    """Return a table of what a function makes of the rows of each part, on the executors.
+
+    `of_tasks` says that these rows are an `_Output` of other tasks.
+    """
+    # As bytes that do not change, by which Spark Connect finds cached rows again: objects may remember more than before.
+    task = pickle.dumps(partial(_guarded, of_tasks, make, output))
+    return frame.mapInArrow(partial(_run, task), output.names)
+
+
+def _done(action: Callable[..., Any], *args: Any) -> Any:
+    """Return what an action returns that Spark carries out. It may fail in the caller's own query, which made the table."""
+    return raised(guarded(action, *args))
+
+
+def _collected(answers: Any) -> list[NDArray[np.int64]]:
+    """Return the answers of a few tasks."""
+    rows = _done(answers.collect)
+    return [np.frombuffer(raised(Failure(row.failure) if row.failure else row.answer), dtype=np.int64) for row in rows]
+
+
+# All that follows runs on executors.
+
+
+def _run(task: bytes, batches: Batches) -> Batches:
+    run: Callable[[Batches], Batches] = pickle.loads(task)  # noqa: S301 - made by `_mapped`
+    return run(batches)
+
+
+def _guarded(of_tasks: bool, make: Made, output: _Output, batches: Batches) -> Batches:
+    """Yield what is made of batches; a failure in its place if there is one, or was one before."""
+    try:
+        for columns in make(_checked(batches) if of_tasks else batches):
+            yield output.batch(**columns)
+    except Exception as error:
+        yield output.batch(failure=[failure_of(error).message])
+
+
+def _checked(batches: Batches) -> Batches:
+    """Yield batches, unless an earlier task put a failure into them."""
+    for batch in batches:
+        failures = batch.column("failure").drop_null()
+        if len(failures):
+            raise DataError(failures[0].as_py())
+        yield batch
+
+
+def _tables(reader: Reader, names: list[str], batches: Batches) -> Iterator[Table]:
+    """Yield the rows of a part in tables that make up a block each."""
+    waiting: pa.Table | None = None
+    for batch in batches:
+        rows = pa.table(batch.columns, names)
+        waiting = rows if waiting is None else pa.concat_tables([waiting, rows])
+        while waiting.num_rows >= BLOCK_ROWS:
+            yield reader.table(waiting.slice(0, BLOCK_ROWS))
+            waiting = waiting.slice(BLOCK_ROWS)
+    if waiting is not None:
+        yield reader.table(waiting)
+
+
+def _hashed(coding: Coding, tables: Tables, key: NDArray[np.uint64], batches: Batches) -> Iterator[dict[str, Any]]:
+    """Yield the rows of known persons as numbers, with the hashes by which they are kept."""
+    for table in tables(batches):
+        hashed = coding.hashed(table, key)
+        persons, n_columns = hashed.persons.view(np.int64), hashed.numbers.shape[1]
+        begins = pa.array(np.arange(len(persons) + 1) * n_columns, pa.int32())
+        yield {
+            "person": persons[:, 0],
+            "person_too": persons[:, 1],
+            "row": hashed.rows.view(np.int64),
+            "numbers": pa.ListArray.from_arrays(begins, hashed.numbers.ravel()),
+        }
+
+
+def _limited(head: Table, most: int, batches: Batches) -> Iterator[Table]:
+    """Yield the rows that are kept, of persons of whom all rows are in this part."""
+    parts = [_hashed_rows(batch, head.n_columns) for batch in batches]
+    if parts:
+        yield head.with_numbers(HashedRows.joined(parts).limited(most))
+
+
+def _hashed_rows(batch: pa.RecordBatch, n_columns: int) -> HashedRows:
+    persons = np.column_stack([batch.column("person").to_numpy(), batch.column("person_too").to_numpy()])
+    numbers = batch.column("numbers").flatten().to_numpy().reshape(-1, n_columns)
+    return HashedRows(persons.view(np.uint64), batch.column("row").to_numpy().view(np.uint64), numbers)
+
+
+def _blocks(coding: Coding, tables: Tables, grid: Grid, most_bytes: int, batches: Batches) -> Iterator[dict[str, Any]]:
+    """Yield the coded rows of a part, a block at a time, or a part of it if it has very many columns."""
+    bytes_per_row = grid.n_columns * max(grid.code_type.itemsize, grid.rest_type.itemsize)
+    n_rows = max(1, most_bytes // bytes_per_row)
+    for table in tables(batches):
+        for block in coding.blocks(table, grid):
+            for start in range(0, block.n_rows, n_rows):
+                codes, rests = block.codes[:, start : start + n_rows], block.rests[:, start : start + n_rows]
+                yield {"codes": [codes.tobytes()], "rests": [rests.tobytes()], "n_rows": [codes.shape[1]]}
+
+
+def _n_rows(batches: Batches) -> Iterator[dict[str, Any]]:
+    n_rows = sum(int(batch.column("n_rows").to_numpy().sum()) for batch in batches)
+    yield {"answer": [np.array([n_rows], dtype=np.int64).tobytes()]}
+
+
+def _answered(grid: Grid, question: Question, moves: Sequence[Move], batches: Batches) -> Iterator[dict[str, Any]]:
+    """Yield the answer of a part."""
+    yield {"answer": [answered(_coded_blocks(grid, batches), question, moves).tobytes()]}
+
+
+def _coded_blocks(grid: Grid, batches: Batches) -> Iterator[CodedBlock]:
+    for batch in batches:
+        for i, n_rows in enumerate(batch.column("n_rows").to_pylist()):
+            codes = np.frombuffer(batch.column("codes")[i].as_buffer(), dtype=grid.code_type).reshape(-1, n_rows)
+            rests = np.empty((0, n_rows), dtype=grid.rest_type)
+            if "rests" in batch.schema.names:
+                rests = np.frombuffer(batch.column("rests")[i].as_buffer(), dtype=grid.rest_type).reshape(-1, n_rows)
+            yield CodedBlock.of(grid, codes, rests)
+
+
+def _added(batches: Batches) -> Iterator[dict[str, Any]]:
+    """Yield the sum of the answers of several tasks."""
+    answers = [
+        np.frombuffer(value.as_buffer(), dtype=np.int64) for batch in batches for value in batch.column("answer")
+    ]
+    if answers:
+        yield {"answer": [added(answers).tobytes()]}
+
+
+def _sorted_columns(coding: Coding, tables: Tables, share: float, batches: Batches) -> Iterator[dict[str, Any]]:
+    """Yield the sorted columns of a share of the rows of a part, one at a time."""
+    columns = SortedColumns.together([coding.columns(table, share) for table in tables(batches)])
+    for number, (values, counts) in enumerate(zip(columns.values, columns.counts, strict=True)):
+        yield {"number": [number], "values": [values.tobytes()], "counts": [counts.tobytes()]}
+
+
+def _gap_counts(thresholds: NDArray[np.float64], batches: Batches) -> Iterator[dict[str, Any]]:
+    """Yield how many gaps of some columns, of all parts, are within each threshold, and then how many there are."""
+    parts: dict[int, list[SortedColumns]] = {}
+    for row in (row for batch in batches for row in batch.to_pylist()):
+        values, counts = np.frombuffer(row["values"]), np.frombuffer(row["counts"], dtype=np.int64)
+        parts.setdefault(row["number"], []).append(SortedColumns([values], [counts]))
+    total = np.zeros(len(thresholds) + 1, dtype=np.int64)
+    for columns in parts.values():
+        within, n_gaps = SortedColumns.together(columns).gap_counts(thresholds)
+        total += np.append(within, n_gaps)
+    yield {"answer": [total.tobytes()]}
+
+
+def _labels(
+    reader: Reader, label: Callable[[Table], NDArray[np.int32]], columns: Sequence[pa.Array], names: Sequence[str]
+) -> pa.Array:
+    """Return the labels of some rows. Errors are raised, because there is nobody to ask for a `Failure`, but tell no values."""
+
+    def found() -> NDArray[np.int32]:
+        return label(reader.table(pa.table(list(columns), list(names))))
+
+    return pa.array(raised(guarded(found)), pa.int32())

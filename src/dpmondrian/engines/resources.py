@@ -1,0 +1,50 @@
+"""What a fit on this machine may use of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dpmondrian.exceptions import ParameterError
+
+__all__ = ["STREAMED_MEMORY", "Resources"]
+
+STREAMED_MEMORY = 2**30
+"""Bytes of coded rows of streamed tables that are held in memory unless something else is said."""
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What a fit on this machine may use of it. Nothing of it changes the result.
+
+    Attributes
+    ----------
+    memory : int or None
+        Bytes of coded rows that are held in memory, two for most values; the others go to a temporary file that has no
+        name and that only its owner can read. None: 1 GiB for tables that are streamed, no limit for those that are in
+        memory, whose codes are smaller than they are. Reading and counting take a few hundred megabytes besides.
+    threads : int or None
+        Most threads; None for as many as the machine has, up to eight.
+    folder : str or None
+        Where the temporary file is made; None for the system's folder, ``TMPDIR``.
+    reading : callable or None
+        Told how much of a streamed table is read, and how much there is: bytes of files, else rows and None. For a bar
+        only: it is exact. Begins anew with each pass; with `person_id` there are two.
+    """
+
+    memory: int | None = None
+    threads: int | None = None
+    folder: str | None = None
+    reading: Callable[[int, int | None], None] | None = None
+
+    def __post_init__(self) -> None:
+        for name, value, least in (("memory", self.memory, 0), ("threads", self.threads, 1)):
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
+                raise ParameterError(
+                    f"The '{name}' parameter of Resources must be a whole number, at least {least}, or None. Got {value!r} instead."
+                )
+
+    @property
+    def streamed_memory(self) -> int:
+        """Bytes of coded rows of a streamed table to hold in memory."""
+        return STREAMED_MEMORY if self.memory is None else self.memory

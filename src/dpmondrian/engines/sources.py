@@ -1,0 +1,63 @@
+"""Where a table is, told by its type: each engine has its kind of source, and its library is imported only for that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmondrian.coordinates import Coordinates
+from dpmondrian.engines.base import Engine
+from dpmondrian.engines.local import LocalSource
+from dpmondrian.engines.resources import Resources
+from dpmondrian.frames import Reader, Table
+from dpmondrian.persons import PersonLimit
+from dpmondrian.streams import open_stream
+
+__all__ = ["Source", "open_source"]
+
+
+class Source(Protocol):
+    """A table that was checked for its columns and their types, and of which no row has been looked at."""
+
+    @property
+    def head(self) -> Table:
+        """The table without its rows."""
+        ...
+
+    def engine(
+        self, coordinates: Coordinates, on_missing: str, limit: PersonLimit | None, resources: Resources
+    ) -> Engine:
+        """Return an engine on the rows, of which each person keeps as many as the limit allows."""
+        ...
+
+    def labels(self, label: Callable[[Table], NDArray[np.int32]], resources: Resources) -> Any:
+        """Return the labels of all rows in the form that suits the table: an array, or a column that is computed later."""
+        ...
+
+
+def open_source(X: Any, reader: Reader, columns: Sequence[str] | None) -> Source:
+    """Return the source of a table.
+
+    Parameters
+    ----------
+    X : table
+        In memory, a path or another stream (`dpmondrian.streams`), or a Spark or Dask table.
+    reader : Reader
+        How its parts are read.
+    columns : sequence of str or None
+        The columns to read where reading fewer than all saves time, such as from files; None for all.
+    """
+    library = type(X).__module__.split(".")[0]
+    if library in ("dask", "dask_expr"):
+        from dpmondrian.engines.on_dask import DaskSource
+
+        return DaskSource.of(X, reader)
+    if library == "pyspark":
+        from dpmondrian.engines.on_spark import SparkSource
+
+        return SparkSource.of(X, reader)
+    stream = open_stream(X, columns, reader)
+    return LocalSource(reader.table(X) if stream is None else stream)

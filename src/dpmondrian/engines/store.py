@@ -1,0 +1,128 @@
+"""Arrays of coded rows: in memory up to a limit, beyond it in a temporary file without a name."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmondrian.exceptions import DataError
+
+__all__ = ["Kept", "Store"]
+
+
+class Kept(Protocol):
+    """An array that is kept somewhere. Changes to what `get` returns last only if they are `put` back."""
+
+    def get(self) -> NDArray[Any]:
+        """Return the array."""
+        ...
+
+    def put(self, array: NDArray[Any]) -> None:
+        """Keep another array of the same shape and type in its place."""
+        ...
+
+
+class Store:
+    """Keeps arrays: the first ones in memory, up to a number of bytes (None: all), the others in a file.
+
+    The file is opened in `folder` (None: the system's folder for temporary files, ``TMPDIR``), can be read by its owner
+    only, and has no name from the beginning or from the moment it was made on: it is gone when the store is closed or the
+    process ends, however that happens. Use it as a context manager.
+    """
+
+    def __init__(self, most_bytes: int | None = None, folder: str | None = None) -> None:
+        self._most_bytes = most_bytes
+        self._folder = folder
+        self._lock = Lock()
+        self._in_memory = 0
+        self._file: Any = None
+        self._end = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.clear()
+
+    @property
+    def spilled_bytes(self) -> int:
+        """Bytes in the file (exact: stays inside)."""
+        return self._end
+
+    def clear(self) -> None:
+        """Forget all arrays and give the file back."""
+        if self._file is not None:
+            self._file.close()
+        self._file, self._end, self._in_memory = None, 0, 0
+
+    def keep(self, array: NDArray[Any]) -> Kept:
+        """Keep a C-contiguous array."""
+        with self._lock:
+            if self._most_bytes is None or self._in_memory + array.nbytes <= self._most_bytes:
+                self._in_memory += array.nbytes
+                return _InMemory(array)
+            if self._file is None:
+                self._file = self._opened()
+            begin, self._end = self._end, self._end + array.nbytes
+        kept = _InFile(self._file.fileno(), begin, array.shape, array.dtype)
+        kept.put(array)
+        return kept
+
+    def _opened(self) -> Any:
+        try:
+            return tempfile.TemporaryFile(buffering=0, dir=self._folder)
+        except OSError as error:
+            reason = error.strerror
+        raise DataError(
+            f"Coded rows exceed the memory limit and no temporary file could be made: {reason}. Set TMPDIR to a folder that you may "
+            "write to, or raise the memory limit."
+        )
+
+
+@dataclass
+class _InMemory:
+    array: NDArray[Any]
+
+    def get(self) -> NDArray[Any]:
+        return self.array
+
+    def put(self, array: NDArray[Any]) -> None:
+        self.array = array
+
+
+@dataclass(frozen=True)
+class _InFile:
+    descriptor: int
+    begin: int
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    def get(self) -> NDArray[Any]:
+        array = np.empty(self.shape, dtype=self.dtype)
+        rest, done = array.reshape(-1).view(np.uint8), 0
+        while done < array.nbytes:
+            n_bytes = os.preadv(self.descriptor, [rest[done:].data], self.begin + done)
+            if n_bytes == 0:
+                raise DataError("The temporary file of coded rows is shorter than it was written. Run it again.")
+            done += n_bytes
+        return array
+
+    def put(self, array: NDArray[Any]) -> None:
+        rest, done = np.ascontiguousarray(array).reshape(-1).view(np.uint8), 0
+        reason = None
+        while done < array.nbytes and reason is None:
+            try:
+                done += os.pwrite(self.descriptor, rest[done:].data, self.begin + done)
+            except OSError as error:
+                reason = error.strerror
+        if reason is not None:
+            raise DataError(
+                f"Coded rows could not be written to a temporary file: {reason}. Nothing of it is left behind. Set TMPDIR to a folder "
+                "with more space, or raise the memory limit."
+            )

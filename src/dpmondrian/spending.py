@@ -1,0 +1,159 @@
+"""What a fit spends: charged to the budget of the data set before the first draw, and once, however often the fit is continued."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpmondrian._version import __version__
+from dpmondrian.accounting.statement import unit_words
+from dpmondrian.exceptions import BudgetError, FinishedRunWarning
+
+if TYPE_CHECKING:
+    from dpmondrian.accounting.plan import Plan
+    from dpmondrian.algorithm import Settings
+    from dpmondrian.artifact import Release
+    from dpmondrian.domain import Schema
+    from dpmondrian.files.budget import Budget
+    from dpmondrian.files.checkpoint import Checkpoint, RunJournal
+
+__all__ = ["Spending", "held_journal", "run_facts"]
+
+
+def run_facts(
+    settings: Settings, schema: Schema, plan: Plan, on_missing: str, seed: int | None, *, named: bool, charged: bool
+) -> dict[str, Any]:
+    """Return everything public that determines the draws of a fit and what they mean, by the names of the parameters.
+
+    A checkpoint is continued only by a fit with the same facts.
+    """
+    draws = json.dumps([asdict(draw) for draw in plan.draws])
+    parameters = asdict(settings)
+    parameters["budget_shares"] = dict(parameters.pop("shares"))
+    return {
+        "version of dpmondrian": __version__,
+        **parameters,
+        "on_missing": on_missing,
+        "random_state": seed,
+        "bounds": schema.to_dict(),
+        "estimate of the bounds": None if schema.estimate is None else asdict(schema.estimate),
+        "named columns": named,
+        "plan": hashlib.sha256(draws.encode()).hexdigest(),
+        "budget": charged,
+    }
+
+
+@contextmanager
+def held_journal(
+    checkpoint: Checkpoint | str | Path | None, facts: dict[str, Any], n_planned: int
+) -> Iterator[RunJournal | None]:
+    """Yield the journal of the run of a checkpoint, and None without one. Nobody else may write to it meanwhile."""
+    if checkpoint is None:
+        yield None
+        return
+    from dpmondrian.files.checkpoint import Checkpoint
+
+    if not isinstance(checkpoint, Checkpoint):
+        checkpoint = Checkpoint(checkpoint)
+    with checkpoint.held(facts, n_planned) as journal:
+        yield journal
+
+
+class Spending:
+    """Charges the budget of the data set before the first draw of a fit, and tells how far the draws have come.
+
+    The charge has the id of the run in the journal, which is on the disk before. So a run that was killed and is
+    continued finds its charge, wherever it was killed, and is charged once.
+    """
+
+    def __init__(
+        self,
+        budget: Budget | str | Path | None,
+        journal: RunJournal | None,
+        settings: Settings,
+        schema: Schema,
+        progress: Callable[[str, int, int], None] | None,
+    ) -> None:
+        if isinstance(budget, str | Path):
+            from dpmondrian.files.budget import Budget
+
+            budget = Budget(budget)
+        self._budget = budget
+        self._journal = journal
+        self._settings = settings
+        self._unit = unit_words(settings.rows_per_person, settings.person_id)
+        self._estimate = schema.estimate
+        self._bounds_epsilon = schema.bounds_epsilon(settings.rows_per_person, settings.person_id)
+        self._progress = progress
+        self._entry: str | None = None
+        if budget is not None and journal is not None:
+            _check_charge(budget, journal)
+
+    def before_draw(self, name: str, n_done: int, n_planned: int) -> None:
+        """Prepare a draw, made now or in an earlier part of the run: before the first one, the run is noted and charged."""
+        if n_done == 0:
+            if self._journal is not None:
+                self._journal.begin()
+            if self._budget is not None:
+                self._entry = self._charge(self._budget)
+        if self._progress is not None:
+            self._progress(name, n_done, n_planned)
+
+    def _charge(self, budget: Budget) -> str:
+        epsilon, purpose = self._settings.epsilon, "clustering"
+        paid = [e.epsilon for e in budget.read().entries if self._estimate and e.id == self._estimate.entry]
+        unpaid = max(0.0, self._bounds_epsilon - sum(paid))
+        if unpaid > 0.0:
+            epsilon, purpose = epsilon + unpaid, "clustering, and the estimate of its bounds"
+        run = None if self._journal is None else self._journal.run
+        return budget.charge(epsilon, self._settings.delta, purpose, self._unit, run)
+
+    def finish(self, release: Release) -> None:
+        """Note in checkpoint and budget what was released; a release that is paid for is not lost because the latter fails."""
+        digest = release.digest()
+        if self._journal is not None:
+            self._journal.finish(digest)
+            if self._journal.release is not None:
+                warnings.warn(_finished_words(self._journal, digest), FinishedRunWarning, stacklevel=3)
+        if self._budget is None or self._entry is None:
+            return
+        try:
+            entry = self._budget.find(self._entry)
+            if entry is None or not entry.is_released:
+                self._budget.finish(self._entry, digest)
+        except BudgetError as error:
+            warnings.warn(f"The release is paid for, but the budget file could not note it: {error}", stacklevel=3)
+
+
+def _check_charge(budget: Budget, journal: RunJournal) -> None:
+    """Refuse to continue a run that this budget has not paid for, or that was finished from another copy of its checkpoint."""
+    entry = budget.find(journal.run)
+    if journal.n_kept and entry is None:
+        raise BudgetError(
+            f"The budget {str(budget.path)!r} was not charged for the run in the checkpoint {str(journal.path)!r}, of which a part is "
+            "drawn already. Nothing more was drawn. Give the budget file that was charged, or another checkpoint file for a new run."
+        )
+    if entry is not None and entry.is_released and journal.release is None:
+        raise BudgetError(
+            f"The run in the checkpoint {str(journal.path)!r} is finished, as the budget {str(budget.path)!r} says, so the checkpoint is "
+            "an older copy. To continue it would release once more what was paid for once. Nothing was drawn. Use the checkpoint that "
+            "was finished, or another file for a new run."
+        )
+
+
+def _finished_words(journal: RunJournal, digest: str) -> str:
+    words = (
+        f"The run in the checkpoint {str(journal.path)!r} was finished before; its release is returned again, and nothing was drawn "
+        "or spent. Delete the file for a new run."
+    )
+    if digest != journal.release:
+        words += (
+            " The same released values were written down in a slightly different way, since libraries have changed."
+        )
+    return words

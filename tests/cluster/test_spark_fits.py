@@ -1,0 +1,237 @@
+"""Fits and labels on Spark: the same as in memory, byte for byte, whatever happens to executors, and nothing exact gets out."""
+
+import decimal
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from dpmondrian import DPM, DataError
+from dpmondrian.engines import on_spark
+from dpmondrian.tree import intervals
+
+from ..engines.test_same_release import columns_of, digest, parameters_of, patients  # noqa: TID252
+from .counting import counted_batches, times_made
+from .helpers import (
+    VALUE,
+    WORD,
+    at_draw,
+    error_of,
+    fit_error,
+    n_draws_of,
+    noted_draws,
+    two_groups,
+)
+
+PARAMETERS = {"bounds": {"x": (0, 100), "y": (0, 100)}, "random_state": 1, "epsilon": 2.0}
+
+
+@pytest.fixture
+def many_tasks(monkeypatch):
+    """Make every part a task of its own, every record a few rows, and every answer one that is added up in a tree."""
+    monkeypatch.setattr(on_spark, "BLOCK_ROWS", 1)
+    monkeypatch.setattr(on_spark, "FAN_IN", 2)
+    monkeypatch.setattr(on_spark, "_COLLECTED_BYTES", 0)
+    monkeypatch.setattr(on_spark, "_RECORD_BYTES", 1000)
+
+
+@pytest.fixture
+def remote_functions(connect, monkeypatch):
+    """Let functions of pyspark.sql make columns for Spark Connect, as in a process that has no other session."""
+    monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")
+
+
+def table_for(parameters, n_rows=3000):
+    return patients(n_rows, missing="on_missing" in parameters).select(columns_of(parameters))
+
+
+def groups(n_rows=2000):
+    return pd.DataFrame(two_groups(n_rows), columns=["x", "y"])
+
+
+def in_parts(session, table, n_parts, folder=None):
+    frame = session.createDataFrame(table).repartition(n_parts)
+    if folder is None:
+        return frame
+    numbered = frame.toDF(*map(str, range(len(frame.columns))))
+    return numbered.mapInArrow(partial(counted_batches, str(folder)), numbered.schema).toDF(*frame.columns)
+
+
+def test_a_lost_executor_changes_nothing(spark, executors, many_tasks, tmp_path):
+    parameters = parameters_of("directions") | {"max_depth": 3}
+    table = table_for(parameters)
+    made = []
+
+    def kill():
+        made.append(times_made(tmp_path))
+        lost = executors()[0]
+        lost.kill()
+        lost.wait(timeout=30)
+
+    model = DPM(**parameters).fit(in_parts(spark, table, 4, tmp_path), progress=at_draw(4, kill))
+    assert made == [4]
+    assert times_made(tmp_path) > 4  # what the executor held was made again
+    assert model.release_.digest() == digest(table, parameters)
+
+
+def test_no_noise_is_drawn_twice_when_an_executor_is_lost(spark, executors, monkeypatch):
+    draws = noted_draws(monkeypatch)
+    parameters = PARAMETERS | {"random_state": None, "max_depth": 1}
+    parts = in_parts(spark, groups(), 3)
+    model = DPM(**parameters).fit(parts, progress=at_draw(3, lambda: executors()[0].kill()))
+    assert len(set(draws)) == len(draws) == n_draws_of(model)
+
+
+def test_persons_on_spark_connect_read_the_table_once(connect, tmp_path):
+    parameters = parameters_of("persons, drop") | {"rows_per_person": 2, "max_depth": 3}
+    table = table_for(parameters)
+    assert digest(in_parts(connect, table, 3, tmp_path), parameters) == digest(table, parameters)
+    assert times_made(tmp_path) == 3  # so questions find the coded rows in the cache
+
+
+def test_the_papers_variant_looks_at_a_share_of_one_part(spark, monkeypatch):
+    monkeypatch.setattr(intervals, "MOST_SORTED", 500)
+    parameters = parameters_of("paper") | {"max_depth": 2}
+    table = table_for(parameters)
+    assert digest(in_parts(spark, table, 1), parameters) == digest(table, parameters)
+
+
+def test_clusters_of_a_table_with_empty_parts(spark, many_tasks):
+    parameters = parameters_of("k") | {"delta": 0.0, "max_depth": 2, "epsilon": 20.0}
+    table = table_for(parameters)
+    frame = spark.createDataFrame(table).repartitionByRange(4, "age").filter("age < 30")
+    young = table.filter(pa.compute.less(table["age"], 30.0))
+    assert digest(frame, parameters) == digest(young, parameters)
+
+
+def test_an_empty_table(spark):
+    parameters = parameters_of("paper") | {"max_depth": 1}
+    table = table_for(parameters).slice(0, 0)
+    frame = spark.createDataFrame(table.to_pandas(), "age float, income double, visits long")
+    assert digest(frame, parameters) == digest(table, parameters)
+
+
+def test_errors_of_fits_are_those_of_memory_and_tell_nothing(spark, spark_logs):
+    holes, texts = groups(), groups()
+    holes.loc[77, "y"] = np.nan
+    holes.loc[78, "y"] = VALUE
+    texts["who"] = [f"{WORD} {i}" for i in range(len(texts))]
+    texts.loc[5, "who"] = None
+    of_persons = PARAMETERS | {"person_id": "who"}
+    for table, parameters in ((holes, PARAMETERS), (texts, PARAMETERS), (texts, of_persons)):
+        assert fit_error(in_parts(spark, table, 2), parameters) == fit_error(table, parameters)
+    assert WORD not in spark_logs()
+    assert str(VALUE) not in spark_logs()
+
+
+def test_errors_of_the_callers_own_query_tell_nothing(spark, connect):
+    for session in (spark, connect):
+        frame = session.createDataFrame([("QXPARROT", 1.0)], "x string, y double").selectExpr(
+            "cast(x as double) x", "y"
+        )
+        words = fit_error(frame, PARAMETERS)
+        assert "NumberFormat" in words
+        assert "QXPARROT" not in words
+
+
+def test_columns_may_have_any_names(spark):
+    names = ["failure", "price.net", "plan`s"]
+    table = pd.DataFrame(np.column_stack([two_groups(500), np.arange(500) % 7]), columns=names)
+    parameters = PARAMETERS | {"bounds": dict.fromkeys(names, (0, 100)), "max_depth": 0}
+    assert digest(in_parts(spark, table, 2), parameters) == digest(table, parameters)
+
+
+def odd_table():
+    """Return columns that pandas or Spark might turn into something else, with missing values."""
+    generator = np.random.default_rng(2)
+    n_rows, missing = 600, np.random.default_rng(3).random(600) < 0.1
+    huge = 2**60 + generator.integers(0, 3, n_rows)
+    return pa.table(
+        {
+            "price.net": pa.array([decimal.Decimal(int(c)).scaleb(-2) for c in generator.integers(0, 9999, n_rows)]),
+            "visits": pa.array(generator.integers(0, 10, n_rows), mask=missing),
+            "shop": pa.array(huge, mask=missing),
+            "plan`s": pa.array(generator.choice(["basic", "1", "1.0"], n_rows), mask=missing),
+            "agrees": pa.array(generator.random(n_rows) < 0.5, mask=missing),
+            "share": pa.array(generator.choice([0.5, 1.0, 1e20], n_rows), mask=missing),
+        }
+    )
+
+
+ODD_BOUNDS = {
+    "price.net": (0, 100),
+    "visits": (0, 10),
+    "shop": [str(2**60), str(2**60 + 1)],
+    "plan`s": ["basic", "1"],
+    "agrees": ["true", "false"],
+    "share": ["0.5", "1", "1e+20"],
+}
+
+
+def test_labels_are_those_of_memory_and_wait_until_they_are_asked_for(spark, tmp_path):
+    table = odd_table()
+    model = DPM(bounds=ODD_BOUNDS, n_clusters=5, epsilon=50.0, on_missing="middle", random_state=0).fit(table)
+    assert model.n_clusters_ == 5
+    frame = in_parts(spark, table, 1, tmp_path)
+    column = model.predict(frame)
+    assert times_made(tmp_path) == 0
+    found = frame.withColumn("cluster", column).toArrow()
+    assert times_made(tmp_path) == 1
+    assert found["cluster"].type == pa.int32()
+    assert found["cluster"].to_pylist() == model.predict(found.drop_columns("cluster")).tolist()
+    assert sorted(found["cluster"].to_pylist()) == sorted(model.labels_.tolist())
+
+
+def test_labels_on_spark_connect(connect, remote_functions):
+    frame = groups(500)
+    model = DPM(**PARAMETERS).fit(frame)
+    parts = connect.createDataFrame(frame[["y", "x"]])
+    found = parts.select("x", "y", model.predict(parts)).toArrow()
+    assert found["cluster"].to_pylist() == model.predict(found.select(["x", "y"])).tolist()
+
+
+def test_errors_of_labels_tell_nothing(spark, spark_logs):
+    holes = groups(100)
+    holes.loc[7, "y"] = np.nan
+    holes.loc[8, "y"] = VALUE
+    model = DPM(**PARAMETERS).fit(groups())
+    expected = error_of(model.predict, holes)
+    parts = in_parts(spark, holes, 1)
+    with pytest.raises(Exception, match="on_missing='drop'") as raised:
+        parts.select(model.predict(parts)).collect()
+    assert expected in str(raised.value)
+    assert str(VALUE) not in str(raised.value)
+    assert expected in spark_logs()  # so what is said of it is among the logs
+    assert str(VALUE) not in spark_logs()
+
+
+def test_the_driver_sees_answers_that_do_not_grow_with_the_rows(spark, monkeypatch):
+    collected = []
+    frame_type = type(spark.range(1))
+    collect = frame_type.collect
+
+    def noting(self):
+        rows = collect(self)
+        collected.append([len(row.answer) for row in rows])
+        return rows
+
+    def refused(self, *args):
+        raise AssertionError("Rows would come to the driver.")
+
+    for n_rows in (1000, 30_000):
+        parts = in_parts(spark, groups(n_rows), 2)
+        with monkeypatch.context() as patched:
+            patched.setattr(frame_type, "collect", noting)
+            for name in ("toArrow", "toPandas", "toLocalIterator", "take", "head"):
+                patched.setattr(frame_type, name, refused)
+            DPM(**PARAMETERS | {"max_depth": 1}).fit(parts)
+    half = len(collected) // 2
+    assert collected[:half] == collected[half:]
+    assert max(map(sum, collected)) < 30_000
+
+
+def test_what_is_not_a_table_is_refused(spark):
+    with pytest.raises(DataError, match="DataFrame"):
+        DPM(**PARAMETERS).fit(spark.range(3)["id"])

@@ -1,0 +1,80 @@
+"""Coded rows in memory and in a temporary file: what comes back, who can see it, and what is left behind."""
+
+import os
+import resource
+import stat
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpmondrian.engines.store import Store
+from dpmondrian.exceptions import DataError
+
+
+@settings(derandomize=True, deadline=None, max_examples=60)
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 40)), max_size=12), st.none() | st.integers(0, 500))
+def test_what_is_kept_comes_back(shapes, most_bytes):
+    generator = np.random.default_rng(0)
+    arrays = [generator.integers(0, 256, shape, dtype=np.uint8) for shape in shapes]
+    others = [generator.integers(0, 256, shape, dtype=np.uint8) for shape in shapes]
+    with Store(most_bytes) as store:
+        kept = [store.keep(array.copy()) for array in arrays]
+        assert all(np.array_equal(one.get(), array) for one, array in zip(kept, arrays, strict=True))
+        for one, other in zip(kept[::2], others[::2], strict=True):
+            one.put(other)
+        now = [other if i % 2 == 0 else array for i, (array, other) in enumerate(zip(arrays, others, strict=True))]
+        assert all(np.array_equal(one.get(), array) for one, array in zip(kept, now, strict=True))
+        in_memory = sum(array.nbytes for array in arrays) - store.spilled_bytes
+        assert in_memory <= (np.inf if most_bytes is None else most_bytes)
+
+
+def test_the_file_has_no_name_and_only_its_owner_can_read_it(tmp_path):
+    with Store(0, str(tmp_path)) as store:
+        store.keep(np.ones(100_000))
+        assert list(tmp_path.iterdir()) == []
+        [file] = [info for info in _open_files() if info.st_size == 800_000]
+        assert stat.S_IMODE(file.st_mode) == 0o600
+        assert file.st_nlink == 0
+    assert not any(info.st_size == 800_000 for info in _open_files())
+
+
+def _open_files():
+    for number in os.listdir("/proc/self/fd"):
+        try:
+            yield os.fstat(int(number))
+        except OSError:  # the folder's own descriptor is closed by now
+            continue
+
+
+def test_a_folder_that_is_not_there_is_said(tmp_path):
+    with Store(0, str(tmp_path / "nowhere")) as store, pytest.raises(DataError, match=r"No such file.*Set TMPDIR"):
+        store.keep(np.ones(10))
+
+
+FULL = """
+import resource, sys
+import numpy as np
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+from dpmondrian.engines.store import Store
+from dpmondrian.exceptions import DataError
+with Store(0, sys.argv[1]) as store:
+    store.keep(np.ones(10_000, dtype=np.uint8))
+    try:
+        store.keep(np.ones(200_000, dtype=np.uint8))
+    except DataError as error:
+        print(error)
+"""
+
+
+def test_a_file_that_may_not_grow_is_said_and_nothing_is_left(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, tmp_path], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert "could not be written" in done.stdout
+    assert "TMPDIR" in done.stdout
+    assert list(tmp_path.iterdir()) == []
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 100_000
