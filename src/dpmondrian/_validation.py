@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from numbers import Integral
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ __all__ = [
     "check_delta",
     "check_directions",
     "check_epsilon",
+    "check_fit_options",
     "check_integer",
     "check_score_parameters",
     "check_shares",
@@ -167,3 +169,13 @@ def seed_of(random_state: Any) -> int | None:
         random_state,
         "Leave it at None for results to release.",
     )
+
+
+def check_fit_options(budget: Any, progress: Any, resources: Any) -> None:
+    """Refuse options of a fit that are of a wrong kind, before anything is spent."""
+    if budget is not None and not isinstance(budget, str | PathLike) and not hasattr(budget, "charge"):
+        raise _refuse("budget", "a Budget, the path of its file, or None", budget, "Budget.create makes one.")
+    if progress is not None and not callable(progress):
+        raise _refuse("progress", "a function, or None", progress, "Leave it out.")
+    if resources is not None and not hasattr(resources, "streamed_memory"):
+        raise _refuse("resources", "Resources, or None", resources, "For instance Resources(memory=2**30, threads=2).")

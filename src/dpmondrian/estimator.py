@@ -189,9 +189,10 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         ----------
         X : table of shape (n_samples, n_features)
             In memory: NumPy array, or pandas, polars or Arrow table. Of any size: path, glob or folder of Parquet, CSV or
-            Arrow files, or a list of these (of files only the columns that `bounds` names are read); DuckDB relation; polars
-            LazyFrame; function that returns a new Arrow RecordBatchReader at each call. On a cluster: Spark or Dask
-            DataFrame, Dask Array; dpmondrian must be installed on the workers.
+            Arrow files, or a list of these, or of `dpmondrian.files.source.Source` where a delimiter or a query must be
+            said; DuckDB relation; polars LazyFrame; Arrow Dataset; function that returns a new Arrow RecordBatchReader at each
+            call. Of all these only the columns that `bounds` names are read. On a cluster: Spark or Dask DataFrame, Dask Array;
+            dpmondrian must be installed on the workers.
         y : ignored
         budget : Budget or path of its file, optional
             The ledger of this data set. It is charged before the first value is released, and refuses what would go over its
@@ -210,6 +211,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         """
         settings = self._settings()
         seed = check.seed_of(self.random_state)
+        check.check_fit_options(budget, progress, resources)
         source = open_source(X, Reader(categories_in(self.bounds), self.person_id), names_in(self.bounds))
         head = source.head
         schema = Schema.from_bounds(self.bounds, head.names, head.whole)
@@ -265,6 +267,11 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
                 "predict with the table."
             )
         return labels
+
+    def fit_predict(self, X: Any, y: Any = None, **options: Any) -> Any:
+        """Cluster the rows of `X` and return the nearest cluster of every row; see `fit` and `predict`."""
+        self.fit(X, y, **options)
+        return self._labels if "_labels" in self.__dict__ else self.predict(X)
 
     def predict(self, X: Any) -> Any:
         """Return the nearest cluster of every row: sensitive, stays with the holder of the rows.

@@ -247,8 +247,9 @@ def _read_array(X: Any) -> Table:
         raise DataError("The rows differ in length. Give a table with the same columns in every row.") from None
     if array.ndim != 2:
         raise DataError(
-            f"Expected 2D array, got {array.ndim}D array instead. Reshape your data using X.reshape(-1, 1) for one "
-            "column or X.reshape(1, -1) for one row."
+            f"Expected 2D array, got {array.ndim}D array instead{_of_type(X)}. Reshape your data using X.reshape(-1, 1) for one "
+            "column or X.reshape(1, -1) for one row. Besides arrays, tables of pandas, polars, Arrow, Dask and Spark are taken, paths of "
+            "files, DuckDB relations, and functions that return a new Arrow reader at each call."
         )
     if array.dtype.kind == "c":
         raise DataError("Complex data not supported. Give real and imaginary parts as two columns.")
@@ -268,6 +269,11 @@ def _read_array(X: Any) -> Table:
     # A list has no type of its own: NumPy would choose one by looking at the values.
     whole = isinstance(X, np.ndarray) and array.dtype.kind in "biu"
     return Table(names, False, (whole,) * array.shape[1], array.shape[0], array)
+
+
+def _of_type(X: Any) -> str:
+    """Return what somebody gave in the place of an array, in words."""
+    return "" if isinstance(X, np.ndarray) else f", of a {type(X).__name__}"
 
 
 def _check_n_columns(n_columns: int) -> None:

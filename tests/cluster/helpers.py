@@ -1,5 +1,7 @@
 """Rows with marks, draws that are noted, and fits that are disturbed."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -63,3 +65,12 @@ def error_of(function, *args):
 def fit_error(table, parameters):
     """Return the words of the error that a fit ends with."""
     return error_of(DPM(**parameters).fit, table)
+
+
+def wait_for_workers(client):
+    """Wait until a Dask cluster has its two workers, each with a guard that would start it again."""
+    client.wait_for_workers(2, timeout=60)
+    deadline = time.monotonic() + 60
+    while set(client.run(lambda dask_worker: dask_worker.status.name, nanny=True).values()) != {"running"}:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

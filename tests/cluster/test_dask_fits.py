@@ -16,7 +16,7 @@ from dpmondrian.tree import intervals
 
 from ..engines.test_same_release import SETTINGS, columns_of, digest, parameters_of, patients  # noqa: TID252
 from .counting import counted, times_made
-from .helpers import VALUE, WORD, at_draw, error_of, fit_error, n_draws_of, noted_draws, two_groups
+from .helpers import VALUE, WORD, at_draw, error_of, fit_error, n_draws_of, noted_draws, two_groups, wait_for_workers
 
 dask = pytest.importorskip("dask", reason="Needs the extra 'dask'.")
 dd = pytest.importorskip("dask.dataframe", reason="Needs the extra 'dask'.")
@@ -39,10 +39,10 @@ def scheduler(request):
 @pytest.fixture
 def workers(dask_client):
     """Return the client, of a cluster that has both workers before and after the test."""
-    dask_client.wait_for_workers(2, timeout=60)
+    wait_for_workers(dask_client)
     with dask_client.as_current():
         yield dask_client
-    dask_client.wait_for_workers(2, timeout=60)
+    wait_for_workers(dask_client)
 
 
 def table_for(parameters, n_rows=3000):
@@ -131,8 +131,15 @@ def test_rows_of_a_person_are_limited_though_parts_change_their_order():
             assert digest(parts, parameters_of(setting)) == digest(table, parameters_of(setting))
 
 
-@pytest.mark.parametrize("setting", ["default", "persons"])
-@pytest.mark.parametrize("n_draws", [2, 9])
+def kill_worker(client):
+    """Kill the worker that holds most of the coded rows."""
+    blocks = {worker: sum("dpm_blocks" in str(key) for key in keys) for worker, keys in client.has_what().items()}
+    worker = max(blocks, key=blocks.get)
+    assert blocks[worker]
+    os.kill(client.run(os.getpid, workers=[worker])[worker], signal.SIGKILL)
+
+
+@pytest.mark.parametrize(("setting", "n_draws"), [("default", 9), ("persons", 2)])
 def test_a_lost_worker_changes_nothing(setting, n_draws, workers, tmp_path):
     parameters = parameters_of(setting)
     table = table_for(parameters)
@@ -142,7 +149,7 @@ def test_a_lost_worker_changes_nothing(setting, n_draws, workers, tmp_path):
 
     def kill():
         made.append(times_made(tmp_path))
-        os.kill(next(iter(workers.run(os.getpid).values())), signal.SIGKILL)
+        kill_worker(workers)
 
     model = DPM(**parameters).fit(parts, progress=at_draw(n_draws, kill))
     assert made == [4]
@@ -153,7 +160,7 @@ def test_a_lost_worker_changes_nothing(setting, n_draws, workers, tmp_path):
 def test_no_noise_is_drawn_twice_when_a_worker_is_lost(workers, monkeypatch):
     draws = noted_draws(monkeypatch)
     parts = dd.from_pandas(groups(), npartitions=4)
-    kill = partial(os.kill, next(iter(workers.run(os.getpid).values())), signal.SIGKILL)
+    kill = partial(kill_worker, workers)
     model = DPM(**PARAMETERS | {"random_state": None}).fit(parts, progress=at_draw(4, kill))
     assert len(set(draws)) == len(draws) == n_draws_of(model)
 

@@ -169,7 +169,16 @@ def test_an_engine_of_no_or_one_row_answers_everything(n_rows):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"memory": -1}, {"memory": 1.5}, {"threads": 0}, {"threads": True}, {"memory": "2GB"}]
+    "wrong",
+    [
+        {"memory": -1},
+        {"memory": 1.5},
+        {"threads": 0},
+        {"threads": True},
+        {"memory": "2GB"},
+        {"folder": 3},
+        {"reading": 3},
+    ],
 )
 def test_wrong_resources_are_told(wrong):
     with pytest.raises(ParameterError, match=f"'{next(iter(wrong))}' parameter of Resources"):

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpmondrian import DPM, Resources
+from dpmondrian import DPM, Budget, Resources
 from dpmondrian.engines import coded, local, threads
+from dpmondrian.exceptions import ParameterError
 from dpmondrian.tree import intervals
 
 BOUNDS = {"age": (0, 100), "income": (1.0, 1e6, "log"), "visits": (0, 10, "int"), "plan": ["basic", "premium"]}
@@ -155,3 +156,24 @@ def test_rows_may_lie_in_pandas_with_any_index():
     shuffled = frame.sample(frac=1.0, random_state=1)
     assert digest(frame, parameters_of("default")) == digest(shuffled, parameters_of("default"))
     assert isinstance(frame, pd.DataFrame)
+
+
+def test_fit_predict_on_a_stream_returns_what_predict_does(tmp_path):
+    table = patients(500).select(list(BOUNDS))
+    pq.write_table(table, tmp_path / "all.parquet")
+    budget = Budget.create(tmp_path / "budget.json", epsilon=1.0, delta=1e-6)
+    model = DPM(bounds=BOUNDS)
+    labels = model.fit_predict(tmp_path / "all.parquet", budget=budget)
+    assert labels.tolist() == model.predict(table).tolist()
+    assert model.fit_predict(table).tolist() == model.labels_.tolist()
+    assert len(budget.read().entries) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("progress", 3), ("resources", 3), ("resources", {"memory": 5}), ("budget", 3)]
+)
+def test_wrong_options_of_a_fit_cost_nothing(name, value, tmp_path):
+    budget = Budget.create(tmp_path / "budget.json", epsilon=1.0, delta=1e-6)
+    with pytest.raises(ParameterError, match=f"'{name}' parameter"):
+        DPM(bounds=BOUNDS).fit(patients(50).select(list(BOUNDS)), **({"budget": budget} | {name: value}))
+    assert budget.read().entries == ()

@@ -51,7 +51,14 @@ def _open_files():
 
 
 def test_a_folder_that_is_not_there_is_said(tmp_path):
-    with Store(0, str(tmp_path / "nowhere")) as store, pytest.raises(DataError, match=r"No such file.*Set TMPDIR"):
+    with Store(0, str(tmp_path / "nowhere")) as store, pytest.raises(DataError, match=r"No such file.*TMPDIR"):
+        store.keep(np.ones(10))
+
+
+def test_a_chosen_folder_is_never_passed_over(tmp_path, monkeypatch):
+    """The system would take another one, which may lie on a disk that is not encrypted."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "not mounted"))
+    with Store(0) as store, pytest.raises(DataError, match="No such file"):
         store.keep(np.ones(10))
 
 

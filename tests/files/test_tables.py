@@ -809,7 +809,11 @@ BROKEN = {
     "no header, texts": ("x.csv", b"ZXCANARY,b,c\n" * 3, "none of the columns"),
     "no header, same values": ("x.csv", b"ZXCANARY,b,ZXCANARY\n" * 3, "columns number 1 and 3"),
     "same names": ("x.csv", b"plan,age,age,income\nZXCANARY,987654.321,1,1\n", "columns number 2 and 3"),
-    "semicolons": ("x.csv", SECRET_CSV.replace(b",", b";"), "is the delimiter ';'. Use --delimiter ';'"),
+    "semicolons": (
+        "x.csv",
+        SECRET_CSV.replace(b",", b";"),
+        "is the delimiter ';'. Say so: delimiter=';', on the command line --delimiter ';'",
+    ),
     "tabs": ("x.csv", SECRET_CSV.replace(b",", b"\t"), "is the delimiter tab"),
     "bars": ("x.txt", SECRET_CSV.replace(b",", b"|"), "is the delimiter '|'"),
     "commas": ("x.tsv", SECRET_CSV, "is the delimiter ','"),

@@ -205,7 +205,7 @@ noise, and is not private in any sense. It is for whoever may see the rows thems
 def _write_sensitive(model: DPM, sources: Sequence[Source], folder: Path, quiet: bool, threads: int | None) -> None:
     """Write the folder with the cluster of every row, whole or not at all."""
     from dpmondrian.cli.progress import FitBars
-    from dpmondrian.files.output import write_file
+    from dpmondrian.files.output import new_private_file
 
     on_missing = model.on_missing
     if model.person_id is not None and on_missing == "error":
@@ -213,7 +213,8 @@ def _write_sensitive(model: DPM, sources: Sequence[Source], folder: Path, quiet:
     with ExitStack() as failed, FitBars(quiet) as bars:
         folder.mkdir(mode=0o700)
         failed.callback(shutil.rmtree, folder, ignore_errors=True)
-        write_file(folder / "README.txt", NOTICE)
+        with new_private_file(folder / "README.txt") as file:
+            file.write(NOTICE.encode())
         write_labels(folder / "labels.parquet", model.release_, on_missing, sources, threads, bars.read)
         failed.pop_all()
 

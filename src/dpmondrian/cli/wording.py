@@ -39,7 +39,9 @@ def in_options(text: str) -> str:
     text = re.sub(r"\bThe '(\w+)' parameter(?: of DPM)?", _option, text)
     text = text.replace("column of 'person_id'", "column of --person-id").replace("person_id=None", "no --person-id")
     text = text.replace("person_id='", "--person-id '")
-    text = text.replace("raise the memory limit", "raise --memory")
+    text = text.replace("raise the memory limit", "raise --memory").replace(
+        "(TMPDIR, or Resources(folder=...))", "(TMPDIR)"
+    )
     text = re.sub(r"Pass a DuckDB relation, such as .*", "Name the database alone, with --query.", text)
     text = re.sub(r"Pass pyarrow\.dataset.*", "Copy the files to this machine.", text)
     return text.replace("Use None to let DPM choose.", "Leave it out to let DPM choose.")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Integral
+from pathlib import Path
 
 from dpmondrian.exceptions import ParameterError
 
@@ -25,8 +27,8 @@ class Resources:
         memory, whose codes are smaller than they are. Reading and counting take a few hundred megabytes besides.
     threads : int or None
         Most threads; None for as many as the machine has, up to eight.
-    folder : str or None
-        Where the temporary file is made; None for the system's folder, ``TMPDIR``.
+    folder : str, path or None
+        Where the temporary file is made; None for ``TMPDIR``, or the system's folder for temporary files if that is not set.
     reading : callable or None
         Told how much of a streamed table is read, and how much there is: bytes of files, else rows and None. For a bar
         only: it is exact. Begins anew with each pass; with `person_id` there are two.
@@ -34,15 +36,25 @@ class Resources:
 
     memory: int | None = None
     threads: int | None = None
-    folder: str | None = None
+    folder: str | Path | None = None
     reading: Callable[[int, int | None], None] | None = None
 
     def __post_init__(self) -> None:
         for name, value, least in (("memory", self.memory, 0), ("threads", self.threads, 1)):
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
+            if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or value < least):
                 raise ParameterError(
-                    f"The '{name}' parameter of Resources must be a whole number, at least {least}, or None. Got {value!r} instead."
+                    f"The '{name}' parameter of Resources must be a whole number, at least {least}, or None. Got {value!r} instead. "
+                    "Use None to let DPM choose."
                 )
+        if not isinstance(self.folder, str | Path | None):
+            raise ParameterError(
+                f"The 'folder' parameter of Resources must be the path of a folder, or None. Got {self.folder!r} instead. Use None for "
+                "the folder in TMPDIR."
+            )
+        if self.reading is not None and not callable(self.reading):
+            raise ParameterError(
+                f"The 'reading' parameter of Resources must be a function, or None. Got {self.reading!r} instead. Leave it out."
+            )
 
     @property
     def streamed_memory(self) -> int:

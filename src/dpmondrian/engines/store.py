@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 from threading import Lock
 from typing import Any, Protocol, Self
 
@@ -31,14 +32,15 @@ class Kept(Protocol):
 class Store:
     """Keeps arrays: the first ones in memory, up to a number of bytes (None: all), the others in a file.
 
-    The file is opened in `folder` (None: the system's folder for temporary files, ``TMPDIR``), can be read by its owner
+    The file is opened in `folder` (None: ``TMPDIR``, or the system's folder if that is not set), can be read by its owner
     only, and has no name from the beginning or from the moment it was made on: it is gone when the store is closed or the
     process ends, however that happens. Use it as a context manager.
     """
 
-    def __init__(self, most_bytes: int | None = None, folder: str | None = None) -> None:
+    def __init__(self, most_bytes: int | None = None, folder: str | Path | None = None) -> None:
         self._most_bytes = most_bytes
-        self._folder = folder
+        # A TMPDIR that cannot be used must not be passed over in silence: somebody chose it, perhaps because it is encrypted.
+        self._folder = folder or os.environ.get("TMPDIR")
         self._lock = Lock()
         self._in_memory = 0
         self._file: Any = None
@@ -80,8 +82,8 @@ class Store:
         except OSError as error:
             reason = error.strerror
         raise DataError(
-            f"Coded rows exceed the memory limit and no temporary file could be made: {reason}. Set TMPDIR to a folder that you may "
-            "write to, or raise the memory limit."
+            f"Coded rows exceed the memory limit and no temporary file could be made: {reason}. Give another folder "
+            "(TMPDIR, or Resources(folder=...)), or raise the memory limit."
         )
 
 
@@ -123,6 +125,6 @@ class _InFile:
                 reason = error.strerror
         if reason is not None:
             raise DataError(
-                f"Coded rows could not be written to a temporary file: {reason}. Nothing of it is left behind. Set TMPDIR to a folder "
-                "with more space, or raise the memory limit."
+                f"Coded rows could not be written to a temporary file: {reason}. Nothing of it is left behind. Give a folder with "
+                "more space (TMPDIR, or Resources(folder=...)), or raise the memory limit."
             )

@@ -88,7 +88,10 @@ def _check_header(source: Source, names: list[str], is_cut: bool) -> None:
         )
     others = [word for sign, word in _OTHER_DELIMITERS.items() if sign in names[0] and sign != source.separator]
     if len(names) == 1 and others and source.delimiter is None:
-        raise failure(source, f"has one column only; is the delimiter {others[0]}? Use --delimiter {others[0]}")
+        raise failure(
+            source,
+            f"has one column only; is the delimiter {others[0]}? Say so: delimiter={others[0]}, on the command line --delimiter {others[0]}",
+        )
 
 
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
