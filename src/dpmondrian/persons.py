@@ -27,7 +27,7 @@ ReadBlocks: TypeAlias = Callable[[], Iterable[tuple[Hashes, Hashes]]]
 
 _LARGEST_EXACT = {"Float64": 2.0**53, "Float32": 2.0**24, "Float16": 2.0**11}
 """Up to here floats tell whole numbers apart, by type."""
-_NOBODY = ("", "NA", "N/A", "nan", "NaN", "null", "NULL", "None")
+_NOBODY = ("", "NA", "N/A", "n/a", "<NA>", "nan", "NaN", "NaT", "null", "NULL", "None", "none")
 """Texts by which files say that they do not know whose row it is."""
 _BLOCK_ROWS, _ROWS_AT_ONCE = 2**17, 2**22
 _HALF = np.uint64(32)
@@ -46,7 +46,7 @@ class PersonLimit:
 def person_hashes(column: nw.Series[Any], key: Hashes) -> tuple[Hashes, NDArray[np.bool_]]:
     """Return the hashes of the persons of a column, of shape (n, 2), and whether each person is known.
 
-    Persons are the same if their texts are. Who is not known has two zeros for a hash.
+    Persons are the same if their texts are, or if these are one whole number. Who is not known has two zeros for a hash.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -57,7 +57,7 @@ def person_hashes(column: nw.Series[Any], key: Hashes) -> tuple[Hashes, NDArray[
             f"Column {column.name!r} of 'person_id' holds numbers that a float cannot tell apart, so rows of different people would "
             "count as one person's. Read it as whole numbers or texts."
         )
-    texts = texts_of_column(column)
+    texts = _as_whole_numbers(texts_of_column(column))
     nobody = pc.or_(pc.is_null(texts), pc.is_in(texts, pa.array(_NOBODY, pa.large_string())))
     known = ~np.asarray(nobody, dtype=bool)
     hashes = np.zeros((len(texts), 2), dtype=np.uint64)
@@ -66,6 +66,19 @@ def person_hashes(column: nw.Series[Any], key: Hashes) -> tuple[Hashes, NDArray[
         begins = np.frombuffer(offsets, dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]
         hash_texts(begins, np.frombuffer(data, dtype=np.uint8), known, key, hashes)
     return hashes, known
+
+
+def _as_whole_numbers(texts: Any) -> Any:
+    """Return texts, those of whole numbers without a plus and zeros in front.
+
+    Some readers take a column for numbers if all its values are. One other id would then make texts of them, and "007" and
+    "7" would no longer be one person.
+    """
+    import pyarrow.compute as pc
+
+    if not pc.any(pc.match_substring_regex(texts, r"^[+0][0-9]+$")).as_py():
+        return texts
+    return pc.replace_substring_regex(texts, r"^\+?0*([0-9]+)$", r"\1")
 
 
 def row_hashes(block: NDArray[np.float64], persons: Hashes, key: Hashes) -> Hashes:
@@ -126,7 +139,7 @@ def kept_in_passes(read_blocks: ReadBlocks, n_rows: int, most: int, rows_at_once
     return is_kept
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class _Held:
     """Rows that may be kept: their hashes, their numbers among equal rows (`NEW`: not numbered yet), where they come."""
 

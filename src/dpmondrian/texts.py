@@ -71,14 +71,14 @@ def text_of(value: Any) -> str | None:
 
 
 _CANONICAL = (
-    (r"^\s+|\s+$", ""),
+    (r"^[\t\n\f\r ]+|[\t\n\f\r ]+$", ""),
     (r"^(-?[0-9]+)\.0+$", r"\1"),
     (r"^-0$", "0"),
     (r"^[Tt]rue$|^TRUE$", "true"),
     (r"^[Ff]alse$|^FALSE$", "false"),
 )
 """Files write one value in several ways: " 1", "1.0" and "1", "True" and "true"."""
-_NOT_CANONICAL = r"^\s|\s$|^-?[0-9]+\.0+$|^-0$|^(?:True|TRUE|False|FALSE)$"
+_NOT_CANONICAL = r"^[\t\n\f\r ]|[\t\n\f\r ]$|^-?[0-9]+\.0+$|^-0$|^(?:True|TRUE|False|FALSE)$"
 """What the patterns above would change."""
 
 

@@ -88,7 +88,8 @@ def test_files_without_types_are_the_table_in_memory(tmp_path, name):
     table = texts_and_numbers()
     (tmp_path / name).write_bytes(UNTYPED[name](table))
     reader = reader_of(table)
-    stream = opened(tmp_path / name, None, reader)
+    columns = [column for column in table.column_names if column != "person"] if "jsonl" in name else None
+    stream = opened(tmp_path / name, columns, reader)
     assert stream.head.whole == (False,) * 3
     assert_same(stream, read_table(table, reader.categories, "person"))
 

@@ -21,7 +21,7 @@ BLOCK_ROWS = 2**17
 """Rows of a block: few enough for the processor's cache, and so many that questions cost little besides."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CodedBlock:
     """Some rows (sensitive), two small numbers per value: ``place = code * code_step + rest * rest_step``.
 

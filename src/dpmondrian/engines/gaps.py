@@ -23,7 +23,7 @@ __all__ = ["SortedColumns", "sampled_columns"]
 _NO_KEY = np.zeros(2, dtype=np.uint64)
 
 
-@dataclass
+@dataclass(repr=False)
 class SortedColumns:
     """The different values of every column, sorted, as fractions of its range, and how often each occurs (sensitive)."""
 

@@ -25,7 +25,7 @@ _BYTES_PER_ROW = 160
 """That are held for a row while it is decided which are kept: its hashes, its position, and what sorting takes."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class _Choice:
     """Which rows of a piece are kept, as bits, and a digest of the hashes by which that was decided."""
 

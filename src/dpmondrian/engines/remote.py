@@ -103,7 +103,7 @@ class Coding:
         return HashedRows(persons, rows, numbers).take(np.any(persons, axis=1))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class HashedRows:
     """Rows as numbers, with the hashes by which they are kept (sensitive).
 

@@ -87,7 +87,7 @@ class Store:
         )
 
 
-@dataclass
+@dataclass(repr=False)
 class _InMemory:
     array: NDArray[Any]
 

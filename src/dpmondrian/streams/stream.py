@@ -97,6 +97,11 @@ def wanted_kinds(
     reader : Reader
         What is said about categories and persons.
     """
+    if columns is None and origin.format == "JSON lines":
+        # The first object is somebody's row: its keys must decide neither which columns there are nor their order.
+        raise DataError(
+            f"{origin.title} has no header, so its columns must be named. Give the bounds by name: {{'age': (0, 120), 'bmi': (10, 60)}}."
+        )
     wanted = [name for name in (names if columns is None else columns) if name != reader.person_id]
     persons = [reader.person_id] if reader.person_id is not None and reader.person_needed else []
     check_names(origin, names, [*wanted, *persons])
@@ -104,6 +109,5 @@ def wanted_kinds(
         raise DataError(f"{origin.title} has no columns to cluster. Give at least one numeric column.")
     kinds: dict[str, Kind] = {name: "text" if name in reader.categories else "number" for name in wanted}
     kinds |= dict.fromkeys(persons, "id")
-    # The first object of JSON lines is somebody's row, and so is the order of its keys.
     order = list(kinds) if origin.format == "JSON lines" else names
     return {name: kinds[name] for name in order if name in kinds}
