@@ -25,16 +25,22 @@ from .helpers import (
     two_groups,
 )
 
+JOINS_PARTS = "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning"
 PARAMETERS = {"bounds": {"x": (0, 100), "y": (0, 100)}, "random_state": 1, "epsilon": 2.0}
 
 
 @pytest.fixture
 def many_tasks(monkeypatch):
-    """Make every part a task of its own, every record a few rows, and every answer one that is added up in a tree."""
+    """Make every part a task of its own, and every record a few rows."""
     monkeypatch.setattr(on_spark, "BLOCK_ROWS", 1)
+    monkeypatch.setattr(on_spark, "_RECORD_BYTES", 1000)
+
+
+@pytest.fixture
+def answers_in_a_tree(monkeypatch):
+    """Have executors add up every two answers."""
     monkeypatch.setattr(on_spark, "FAN_IN", 2)
     monkeypatch.setattr(on_spark, "_COLLECTED_BYTES", 0)
-    monkeypatch.setattr(on_spark, "_RECORD_BYTES", 1000)
 
 
 @pytest.fixture
@@ -84,11 +90,23 @@ def test_no_noise_is_drawn_twice_when_an_executor_is_lost(spark, executors, monk
     assert len(set(draws)) == len(draws) == n_draws_of(model)
 
 
-def test_persons_on_spark_connect_read_the_table_once(connect, tmp_path):
+def test_persons_on_spark_connect(connect, tmp_path, monkeypatch):
+    n_answers, collected = [], on_spark._collected
+
+    def noting(answers):
+        found = collected(answers)
+        n_answers.append(len(found))
+        return found
+
+    monkeypatch.setattr(on_spark, "_collected", noting)
     parameters = parameters_of("persons, drop") | {"rows_per_person": 2, "max_depth": 3}
     table = table_for(parameters)
+    connect.conf.set("spark.sql.shuffle.partitions", "50")
+    before = connect.conf.getAll
     assert digest(in_parts(connect, table, 3, tmp_path), parameters) == digest(table, parameters)
     assert times_made(tmp_path) == 3  # so questions find the coded rows in the cache
+    assert set(n_answers) == {1}  # so small parts were joined
+    assert connect.conf.getAll == before | {JOINS_PARTS: "false"}
 
 
 def test_the_papers_variant_looks_at_a_share_of_one_part(spark, monkeypatch):
@@ -98,7 +116,7 @@ def test_the_papers_variant_looks_at_a_share_of_one_part(spark, monkeypatch):
     assert digest(in_parts(spark, table, 1), parameters) == digest(table, parameters)
 
 
-def test_clusters_of_a_table_with_empty_parts(spark, many_tasks):
+def test_clusters_of_a_table_with_empty_parts(spark, many_tasks, answers_in_a_tree):
     parameters = parameters_of("k") | {"delta": 0.0, "max_depth": 2, "epsilon": 20.0}
     table = table_for(parameters)
     frame = spark.createDataFrame(table).repartitionByRange(4, "age").filter("age < 30")

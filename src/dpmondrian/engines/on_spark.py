@@ -6,8 +6,9 @@ them again from the table. Since questions carry all moves, and no noise is draw
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
@@ -157,11 +158,9 @@ class SparkEngine(Engine):
 
     def _encode(self, grid: Grid) -> int:
         """Code the rows on the executors, and keep them there."""
-        from pyspark import StorageLevel
-
         self._forget()
         make = partial(_blocks, self._coding, self._tables, grid, _RECORD_BYTES)
-        self._coded = _done(self._map_rows(make, _BLOCKS).persist, StorageLevel.MEMORY_AND_DISK)
+        self._coded = _done(_persisted, self._map_rows(make, _BLOCKS))
         counts = _collected(_mapped(self._coded.select("n_rows", "failure"), True, _n_rows, _ANSWER))
         n_rows = sum(int(count[0]) for count in counts)
         # A task takes longer to begin than to look at a block of rows.
@@ -170,6 +169,8 @@ class SparkEngine(Engine):
 
     def total(self, question: Question) -> NDArray[np.int64]:
         """Return the sum of a question's answers over all blocks."""
+        from pyspark.sql import functions
+
         moves = list(self.moves_since())
         needs_rests = question.needs_rests or any(move.needs_rests for move in moves)
         names = ["codes", *(["rests"] if needs_rests else []), "n_rows", "failure"]
@@ -178,7 +179,9 @@ class SparkEngine(Engine):
         total, n_answers = question.zero(), self._n_tasks
         while n_answers > FAN_IN and n_answers * total.nbytes > _COLLECTED_BYTES:
             n_answers = -(-n_answers // FAN_IN)
-            answers = _mapped(answers.repartition(n_answers), True, _added, _ANSWER)
+            # By the number of the task: were answers dealt out in turn, a task that runs again might deal otherwise.
+            dealt = answers.repartition(n_answers, functions.spark_partition_id())
+            answers = _mapped(dealt, True, _added, _ANSWER)
         for answer in _collected(answers):
             total += answer.reshape(total.shape)
         return total
@@ -189,9 +192,28 @@ def _mapped(frame: Any, of_tasks: bool, make: Made, output: _Output) -> Any:
 
     `of_tasks` says that these rows are an `_Output` of other tasks.
     """
-    # As bytes that do not change, by which Spark Connect finds cached rows again: objects may remember more than before.
-    task = pickle.dumps(partial(_guarded, of_tasks, make, output))
-    return frame.mapInArrow(partial(_run, task), output.names)
+    # A copy that nobody else uses: Spark Connect finds cached rows again by the bytes of the task that made them, and
+    # objects that are used may remember more than before.
+    return frame.mapInArrow(deepcopy(partial(_guarded, of_tasks, make, output)), output.names)
+
+
+def _persisted(frame: Any) -> Any:
+    """Return a table that executors keep once they have made it.
+
+    After a shuffle Spark joins small parts to fewer, but not those of tables to be kept unless it is told so: then there would be
+    200 of them, however few the rows, and tasks that take longer to begin than to do their work.
+    """
+    from pyspark import StorageLevel
+
+    settings, joins_parts = frame.sparkSession.conf, "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning"
+    before = settings.get(joins_parts, "false")
+    with suppress(Exception):  # some services do not let it be set
+        settings.set(joins_parts, "true")
+    try:
+        return frame.persist(StorageLevel.MEMORY_AND_DISK)
+    finally:
+        with suppress(Exception):
+            settings.set(joins_parts, before)
 
 
 def _done(action: Callable[..., Any], *args: Any) -> Any:
@@ -206,11 +228,6 @@ def _collected(answers: Any) -> list[NDArray[np.int64]]:
 
 
 # All that follows runs on executors.
-
-
-def _run(task: bytes, batches: Batches) -> Batches:
-    run: Callable[[Batches], Batches] = pickle.loads(task)  # noqa: S301 - made by `_mapped`
-    return run(batches)
 
 
 def _guarded(of_tasks: bool, make: Made, output: _Output, batches: Batches) -> Batches:
