@@ -264,7 +264,24 @@ def column_of(values):
 
 
 def test_persons_are_the_texts_of_their_ids():
-    ids = ["1", " 1", "1.0", "01", "+1", "001 ", "a", "A", "a ", "0a", "true", "TRUE", "é", "e\u0301", "x" * 300, "x" * 301]
+    ids = [
+        "1",
+        " 1",
+        "1.0",
+        "01",
+        "+1",
+        "001 ",
+        "a",
+        "A",
+        "a ",
+        "0a",
+        "true",
+        "TRUE",
+        "é",
+        "e\u0301",
+        "x" * 300,
+        "x" * 301,
+    ]
     found, known = person_hashes(column_of(ids), key_of(0))
     assert known.all()
     groups = {}
