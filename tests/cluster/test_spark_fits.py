@@ -232,7 +232,7 @@ def test_the_driver_sees_answers_that_do_not_grow_with_the_rows(spark, monkeypat
 
     def noting(self):
         rows = collect(self)
-        collected.append([len(row.answer) for row in rows])
+        collected.append([len(value) if isinstance(value, bytes) else 1 for row in rows for value in row])
         return rows
 
     def refused(self, *args):

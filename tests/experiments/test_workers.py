@@ -32,6 +32,7 @@ def test_a_death_is_the_outcome_of_its_task_alone():
 
 
 def test_errors_come_through_and_nothing_is_left_running():
+    before = multiprocessing.active_children()  # of other tests, such as the workers of a Dask cluster
     with Workers(1) as workers, pytest.raises(ValueError, match="seven"):
         list(workers.work_through([Task("", int, ("seven",))]))
-    assert multiprocessing.active_children() == []
+    assert set(multiprocessing.active_children()) <= set(before)

@@ -78,6 +78,9 @@ _COLUMNS = _Output(number=pa.int64(), values=pa.binary(), counts=pa.binary())
 _BLOCKS = _Output(codes=pa.binary(), rests=pa.binary(), n_rows=pa.int64())
 _HASHED = _Output(person=pa.int64(), person_too=pa.int64(), row=pa.int64(), numbers=pa.list_(pa.float64()))
 
+_COUNTS = ("sum(n_rows) n_rows", "max(failure) failure", "count(distinct part) n_parts")
+"""What is asked of coded rows when they are made, of Spark itself."""
+
 Batches: TypeAlias = "Iterator[pa.RecordBatch]"
 Made: TypeAlias = "Callable[[Batches], Iterator[dict[str, Any]]]"
 Tables: TypeAlias = "Callable[[Batches], Iterator[Table]]"
@@ -161,10 +164,13 @@ class SparkEngine(Engine):
         self._forget()
         make = partial(_blocks, self._coding, self._tables, grid, _RECORD_BYTES)
         self._coded = _done(_persisted, self._map_rows(make, _BLOCKS))
-        counts = _collected(_mapped(self._coded.select("n_rows", "failure"), True, _n_rows, _ANSWER))
-        n_rows = sum(int(count[0]) for count in counts)
+        numbered = self._coded.selectExpr("n_rows", "failure", "spark_partition_id() part")
+        [counted] = _done(numbered.selectExpr(*_COUNTS).collect)
+        if counted.failure is not None:
+            raise DataError(counted.failure)
+        n_rows = int(counted.n_rows or 0)
         # A task takes longer to begin than to look at a block of rows.
-        self._n_tasks = max(1, min(len(counts), n_rows // BLOCK_ROWS))
+        self._n_tasks = max(1, min(counted.n_parts, n_rows // BLOCK_ROWS))
         return n_rows
 
     def total(self, question: Question) -> NDArray[np.int64]:
@@ -297,11 +303,6 @@ def _blocks(coding: Coding, tables: Tables, grid: Grid, most_bytes: int, batches
             for start in range(0, block.n_rows, n_rows):
                 codes, rests = block.codes[:, start : start + n_rows], block.rests[:, start : start + n_rows]
                 yield {"codes": [codes.tobytes()], "rests": [rests.tobytes()], "n_rows": [codes.shape[1]]}
-
-
-def _n_rows(batches: Batches) -> Iterator[dict[str, Any]]:
-    n_rows = sum(int(batch.column("n_rows").to_numpy().sum()) for batch in batches)
-    yield {"answer": [np.array([n_rows], dtype=np.int64).tobytes()]}
 
 
 def _answered(grid: Grid, question: Question, moves: Sequence[Move], batches: Batches) -> Iterator[dict[str, Any]]:
