@@ -120,11 +120,17 @@ class Table:
         Adding a person's rows adds at most `limit.most` rows to what this returns, and leaves the others as they were: see
         `dpmondrian.persons.kept`.
         """
-        return self.only(kept(*self.hashes(limit.key, on_missing), limit.most))
+        persons, rows, _ = self.hashes(limit.key, on_missing)
+        return self.only(kept(persons, rows, limit.most))
 
-    def hashes(self, key: NDArray[np.uint64], on_missing: str) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-        """Return the hashes of the persons and of the rows (exact), by which rows are kept: `dpmondrian.persons`."""
-        persons, known = person_hashes(self._person, key)
+    def hashes(
+        self, key: NDArray[np.uint64], on_missing: str
+    ) -> tuple[NDArray[np.uint64], NDArray[np.uint64], str | None]:
+        """Return the hashes of the persons and of the rows (exact), by which rows are kept, and the kind of the persons' ids.
+
+        `dpmondrian.persons` says what they are.
+        """
+        persons, known, kind = person_hashes(self._person, key)
         if on_missing == "error" and not known.all():
             raise DataError(
                 "The column of 'person_id' contains missing values, and on_missing='error'. Use on_missing='drop' or 'middle' to "
@@ -134,7 +140,7 @@ class Table:
         for start in self.starts():
             block = self.block(start)
             rows[start : start + len(block)] = row_hashes(block, persons[start : start + len(block)], key)
-        return persons, rows
+        return persons, rows, kind
 
     def only(self, wanted: NDArray[np.bool_]) -> Table:
         """Return the wanted rows of a named table; whose they are is forgotten."""

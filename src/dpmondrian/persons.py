@@ -1,6 +1,6 @@
 """At most so many rows of each person: whose row it is, and which rows are kept.
 
-A person is told by a 128-bit hash of the text of the id, a row by a 64-bit hash of its person and its values, both with a
+A person is told by a 128-bit hash of the id (`dpmondrian.identities`), a row by a 64-bit hash of its person and its values, both with a
 key that is drawn afresh for every run and stays secret. Which rows are kept follows from these hashes alone: the same key
 chooses the same rows in whatever order, files and parts the rows come. Hashes are exact and stay inside.
 """
@@ -15,20 +15,15 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.exceptions import DataError
+from dpmondrian.identities import identities
 from dpmondrian.kernels.hashing import hash_rows, hash_texts
 from dpmondrian.kernels.ranking import NEW, rank_rows
-from dpmondrian.texts import texts_of_column
 
 __all__ = ["PersonLimit", "kept", "kept_in_passes", "person_hashes", "row_hashes"]
 
 Hashes: TypeAlias = NDArray[np.uint64]
 ReadBlocks: TypeAlias = Callable[[], Iterable[tuple[Hashes, Hashes]]]
 
-_LARGEST_EXACT = {"Float64": 2.0**53, "Float32": 2.0**24, "Float16": 2.0**11}
-"""Up to here floats tell whole numbers apart, by type."""
-_NOBODY = ("", "NA", "N/A", "n/a", "<NA>", "nan", "NaN", "NaT", "null", "NULL", "None", "none")
-"""Texts by which files say that they do not know whose row it is."""
 _BLOCK_ROWS, _ROWS_AT_ONCE = 2**17, 2**22
 _HALF = np.uint64(32)
 _CELL_BITS = 16
@@ -43,42 +38,20 @@ class PersonLimit:
     key: Hashes = field(repr=False)
 
 
-def person_hashes(column: nw.Series[Any], key: Hashes) -> tuple[Hashes, NDArray[np.bool_]]:
+def person_hashes(column: nw.Series[Any], key: Hashes) -> tuple[Hashes, NDArray[np.bool_], str | None]:
     """Return the hashes of the persons of a column, of shape (n, 2), and whether each person is known.
 
-    Persons are the same if their texts are, or if these are one whole number. Who is not known has two zeros for a hash.
+    The third value is the kind of their ids, which all parts of a table must have in common (`dpmondrian.identities.one_kind`). Who
+    is not known has two zeros for a hash.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    largest = _LARGEST_EXACT.get(type(column.dtype).__name__, _LARGEST_EXACT["Float64"])
-    if column.dtype.is_float() and np.any(np.abs(column.cast(nw.Float64).to_numpy()) >= largest):
-        raise DataError(
-            f"Column {column.name!r} of 'person_id' holds numbers that a float cannot tell apart, so rows of different people would "
-            "count as one person's. Read it as whole numbers or texts."
-        )
-    texts = _as_whole_numbers(texts_of_column(column))
-    nobody = pc.or_(pc.is_null(texts), pc.is_in(texts, pa.array(_NOBODY, pa.large_string())))
-    known = ~np.asarray(nobody, dtype=bool)
-    hashes = np.zeros((len(texts), 2), dtype=np.uint64)
+    ids, kind = identities(column)
+    known = np.asarray(ids.is_valid(), dtype=bool)
+    hashes = np.zeros((len(ids), 2), dtype=np.uint64)
     if known.any():  # otherwise there may be no buffers
-        _, offsets, data = texts.buffers()
-        begins = np.frombuffer(offsets, dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]
+        _, offsets, data = ids.buffers()
+        begins = np.frombuffer(offsets, dtype=np.int64)[ids.offset : ids.offset + len(ids) + 1]
         hash_texts(begins, np.frombuffer(data, dtype=np.uint8), known, key, hashes)
-    return hashes, known
-
-
-def _as_whole_numbers(texts: Any) -> Any:
-    """Return texts, those of whole numbers without a plus and zeros in front.
-
-    Some readers take a column for numbers if all its values are. One other id would then make texts of them, and "007" and
-    "7" would no longer be one person.
-    """
-    import pyarrow.compute as pc
-
-    if not pc.any(pc.match_substring_regex(texts, r"^[+0][0-9]+$")).as_py():
-        return texts
-    return pc.replace_substring_regex(texts, r"^\+?0*([0-9]+)$", r"\1")
+    return hashes, known, kind
 
 
 def row_hashes(block: NDArray[np.float64], persons: Hashes, key: Hashes) -> Hashes:

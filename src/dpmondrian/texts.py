@@ -1,4 +1,4 @@
-"""Values as texts, one by one: for categories and for the names of persons.
+"""Values as texts, one by one: for categories.
 
 The text of a value depends on that value alone. A library that finds one type for a whole column would make it depend
 on the other rows: beside 1.55 the decimal number 1.5 may become "1.50", and then one row changes the category of all others.

@@ -102,7 +102,8 @@ def discreteness(scale: float, n_values: int, mu: float, log_tail: float) -> flo
     Parameters
     ----------
     scale : float
-        The least scale of the noise, in the unit of the whole numbers.
+        The least scale of the noise, in the unit of the whole numbers. The bound is proved for scales of at least 1; below, nothing
+        is promised: infinite.
     n_values : int
         How many of them one person changes.
     mu : float
@@ -110,5 +111,7 @@ def discreteness(scale: float, n_values: int, mu: float, log_tail: float) -> flo
     log_tail : float
         Logarithm of the probability of noise beyond the reach for which the bound is made: to be added to delta.
     """
+    if scale < 1.0:
+        return math.inf
     reach = math.sqrt(2.0 * n_values * (math.log(2.0 * n_values) - log_tail)) + mu
     return (reach**2 + 2.0 * n_values) / (24.0 * scale**2)

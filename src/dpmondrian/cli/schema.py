@@ -173,7 +173,7 @@ def _suggested(
     ledger = None if budget is None else Budget(budget)
     if ledger is not None:
         ledger.read()
-    person = {} if people["person_id"] is None else {people["person_id"]: "text"}
+    person = {} if people["person_id"] is None else {people["person_id"]: "id"}
     with charges_told(ledger):
         rows = read_rows(source, {**dict.fromkeys(wanted, "number"), **person})
         return suggest_bounds(rows, epsilon, columns=wanted, budget=ledger, **people)

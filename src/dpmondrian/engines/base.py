@@ -15,9 +15,13 @@ from numpy.typing import NDArray
 
 from dpmondrian.engines import questions as ask
 from dpmondrian.engines.questions import Move, Question, Splits
+from dpmondrian.exceptions import DataError
 from dpmondrian.grid import Grid
 
-__all__ = ["Engine", "Splits"]
+__all__ = ["MOST_ROWS", "Engine", "Splits"]
+
+MOST_ROWS = 2**32
+"""Fewer rows than these are clustered: the proofs are about integers that do not overflow (``docs/privacy/representation.md``)."""
 
 
 class Engine(ABC):
@@ -45,10 +49,23 @@ class Engine(ABC):
         """
 
     def encode(self, grid: Grid) -> int:
-        """Turn the rows into codes and rests of `grid`, all in node 0; return the number of rows kept."""
+        """Turn the rows into codes and rests of `grid`, all in node 0; return the number of rows kept.
+
+        Raises
+        ------
+        DataError
+            If there are `MOST_ROWS` of them or more: condition C1 of ``docs/privacy/README.md``. Nothing was drawn then, because
+            the first draw is the number of rows.
+        """
         self._grid = grid
         self._moves = []
-        return self._encode(grid)
+        n_rows = self._encode(grid)
+        if n_rows >= MOST_ROWS:
+            raise DataError(
+                f"The table has too many rows: sums over {MOST_ROWS:,} rows or more may not fit into 64 bits. Nothing was drawn. Cluster a "
+                "random part of the rows, or fewer rows of each person."
+            )
+        return n_rows
 
     @abstractmethod
     def _encode(self, grid: Grid) -> int:

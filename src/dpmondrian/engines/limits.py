@@ -15,6 +15,7 @@ from dpmondrian.engines.store import Kept, Store
 from dpmondrian.engines.threads import Threads
 from dpmondrian.exceptions import DataError
 from dpmondrian.frames import Table
+from dpmondrian.identities import one_kind
 from dpmondrian.persons import PersonLimit, kept_in_passes
 from dpmondrian.streams import Stream
 from dpmondrian.streams.stream import Progress
@@ -23,6 +24,17 @@ __all__ = ["limited_stream"]
 
 _BYTES_PER_ROW = 160
 """That are held for a row while it is decided which are kept: its hashes, its position, and what sorting takes."""
+
+
+@dataclass(frozen=True, repr=False)
+class _Part:
+    """The hashes of a piece's rows, where they are kept, and the kind of its persons' ids."""
+
+    persons: Kept
+    rows: Kept
+    n_rows: int
+    digest: bytes
+    kind: str | None
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,20 +65,20 @@ def limited_stream(
     that try to break it: ``tests/engines/test_limits.py``.
     """
 
-    def hashed(piece: Callable[[], Table]) -> tuple[Kept, Kept, int, bytes]:
-        persons, rows = piece().hashes(limit.key, on_missing)
-        return store.keep(persons), store.keep(rows), len(rows), _digest(persons, rows)
+    def hashed(piece: Callable[[], Table]) -> _Part:
+        persons, rows, kind = piece().hashes(limit.key, on_missing)
+        return _Part(store.keep(persons), store.keep(rows), len(rows), _digest(persons, rows), kind)
 
     parts = threads.map(hashed, stream.pieces(reading))
-    ends = np.cumsum([n_rows for _, _, n_rows, _ in parts]).tolist()
+    one_kind(part.kind for part in parts)
+    ends = np.cumsum([part.n_rows for part in parts]).tolist()
 
     def read_blocks() -> Iterator[tuple[NDArray[np.uint64], NDArray[np.uint64]]]:
-        return ((persons.get(), rows.get()) for persons, rows, _, _ in parts)
+        return ((part.persons.get(), part.rows.get()) for part in parts)
 
     kept = kept_in_passes(read_blocks, ends[-1] if ends else 0, limit.most, max(1, most_bytes // _BYTES_PER_ROW))
     choices = [
-        _Choice(np.packbits(kept[end - n_rows : end]), digest)
-        for (_, _, n_rows, digest), end in zip(parts, ends, strict=True)
+        _Choice(np.packbits(kept[end - part.n_rows : end]), part.digest) for part, end in zip(parts, ends, strict=True)
     ]
     store.clear()
 
@@ -81,7 +93,8 @@ def limited_stream(
 
 def _kept_rows(piece: Callable[[], Table], choice: _Choice, limit: PersonLimit, on_missing: str) -> Table:
     table = piece()
-    if _digest(*table.hashes(limit.key, on_missing)) != choice.digest:
+    persons, rows, _ = table.hashes(limit.key, on_missing)
+    if _digest(persons, rows) != choice.digest:
         raise _other_rows()
     return table.only(np.unpackbits(choice.mask, count=table.n_rows).astype(bool))
 

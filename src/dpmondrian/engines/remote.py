@@ -20,6 +20,7 @@ from dpmondrian.engines.questions import Move, Question, answer
 from dpmondrian.exceptions import DataError, DPMondrianError
 from dpmondrian.frames import Reader, Table
 from dpmondrian.grid import Grid
+from dpmondrian.identities import one_kind
 from dpmondrian.persons import kept
 
 __all__ = [
@@ -98,9 +99,9 @@ class Coding:
 
     def hashed(self, table: Table, key: NDArray[np.uint64]) -> HashedRows:
         """Return the rows of a part of which it is known to whom they belong."""
-        persons, rows = table.hashes(key, self.on_missing)
+        persons, rows, kind = table.hashes(key, self.on_missing)
         numbers = np.concatenate([np.empty((0, table.n_columns)), *table.blocks()])
-        return HashedRows(persons, rows, numbers).take(np.any(persons, axis=1))
+        return HashedRows(persons, rows, numbers, kind).take(np.any(persons, axis=1))
 
 
 @dataclass(frozen=True, repr=False)
@@ -115,24 +116,29 @@ class HashedRows:
     persons : uint64 array of shape (n_rows, 2)
     rows : uint64 array of shape (n_rows,)
     numbers : float64 array of shape (n_rows, n_columns)
+    kind : str or None
+        Of the persons' ids in the part of the table that the rows come from; None where nobody is known, or where all parts have
+        one type.
     """
 
     persons: NDArray[np.uint64]
     rows: NDArray[np.uint64]
     numbers: NDArray[np.float64]
+    kind: str | None = None
 
     @classmethod
     def joined(cls, parts: Sequence[HashedRows]) -> HashedRows:
-        """Return the rows of at least one part together."""
+        """Return the rows of at least one part together; refuse ids of several kinds."""
         return cls(
             np.concatenate([part.persons for part in parts]),
             np.concatenate([part.rows for part in parts]),
             np.concatenate([part.numbers for part in parts]),
+            one_kind(part.kind for part in parts),
         )
 
     def take(self, which: NDArray[np.bool_]) -> HashedRows:
         """Return some of the rows."""
-        return HashedRows(self.persons[which], self.rows[which], self.numbers[which])
+        return HashedRows(self.persons[which], self.rows[which], self.numbers[which], self.kind)
 
     def limited(self, most: int) -> NDArray[np.float64]:
         """Return the rows that are kept, as numbers. All rows of these persons must be here.

@@ -1,7 +1,8 @@
 """From values of a file to columns of numbers and texts, by type and never by value.
 
 Numbers keep their type (integers, float32, float64); truth values become 0 and 1, decimals float64. Texts are taken as they
-are; other values become texts one by one, as in `dpmondrian.texts`.
+are; other values become texts one by one, as in `dpmondrian.texts`. Ids of persons keep their type, whatever it is, because it is
+part of what they say (`dpmondrian.identities`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, Literal
 from dpmondrian.exceptions import DataError
 from dpmondrian.files.failures import failure, no_number, not_usable, not_utf8
 from dpmondrian.files.source import Origin
+from dpmondrian.identities import kind_of_ids
 from dpmondrian.texts import NoTextError, text_of, texts_of_arrow
 
 __all__ = [
@@ -27,7 +29,7 @@ __all__ = [
 ]
 
 Kind = Literal["number", "text", "id"]
-"""What a column is read as. An "id" is a text, but numbers keep their type: a float may not tell all ids apart."""
+"""What a column is read as. An "id" keeps its own type; in a file without types it is a text, as it is written."""
 
 
 def kind_of(type_: Any) -> str:
@@ -67,11 +69,14 @@ def _target(source: Origin, name: str, type_: Any, wanted: Kind) -> Any:
 
     type_, kind = _plain(type_), kind_of(type_)
     if pyarrow.types.is_null(type_):
-        return pyarrow.float64() if wanted == "number" else pyarrow.string()
-    if wanted != "number":
+        return {"number": pyarrow.float64(), "text": pyarrow.string(), "id": type_}[wanted]
+    if wanted == "id":
+        if kind_of_ids(type_) is not None:
+            return pyarrow.string() if kind == "text" else type_
+    elif wanted == "text":
         is_bytes = pyarrow.types.is_binary(type_) or pyarrow.types.is_large_binary(type_)
         if is_bytes or (kind != "unknown" and not pyarrow.types.is_duration(type_)):
-            return type_ if wanted == "id" and kind in ("whole", "number") else pyarrow.string()
+            return pyarrow.string()
     elif kind == "truth":
         return pyarrow.uint8()
     elif kind == "whole":
@@ -157,15 +162,33 @@ def _as_type(column: Any, type_: Any) -> Any:
 
 
 def column_of_values(source: Origin, name: str, values: Sequence[Any], kind: Kind) -> Any:
-    """Return Python values as an Arrow column, float64 or string; None is missing."""
+    """Return Python values as an Arrow column, float64 or string, ids in the type that they have; None is missing."""
     import pyarrow
 
-    if kind != "number":
+    if kind == "id":
+        return _ids(source, name, values)
+    if kind == "text":
         return pyarrow.array([_text(source, name, value) for value in values], pyarrow.string())
     with suppress(pyarrow.ArrowException, TypeError, ValueError, OverflowError):
         return pyarrow.array(values, pyarrow.float64())
     # Truth values, large integers, or no numbers. Outside of the block above, whose error quotes a value.
     return pyarrow.array([_number(source, name, value) for value in values], pyarrow.float64())
+
+
+def _ids(source: Origin, name: str, values: Sequence[Any]) -> Any:
+    """Return ids as a column of the one type that all of them have. A reader must not round them, so floats are none."""
+    import pyarrow
+
+    known = [value for value in values if value is not None]
+    kind = next((kind for kind in (str, bool, int, bytes) if all(type(value) is kind for value in known)), None)
+    if kind is None or (kind is int and any(not -(2**63) <= value < 2**63 for value in known)):
+        raise failure(
+            source,
+            f"has ids of persons in column {name!r} that are not all texts, or not all whole numbers of 64 bits: 7, 7.0 and '7' may be "
+            "one person or several. Write all of them as texts, in a query with CAST(... AS TEXT)",
+        )
+    types = {str: pyarrow.string(), bool: pyarrow.bool_(), int: pyarrow.int64(), bytes: pyarrow.binary()}
+    return pyarrow.array(values, types[kind] if known else pyarrow.null())
 
 
 def _number(source: Origin, name: str, value: Any) -> float | None:

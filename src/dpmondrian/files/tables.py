@@ -14,6 +14,7 @@ from dpmondrian.files.conversion import Kind
 from dpmondrian.files.failures import told
 from dpmondrian.files.pieces import Piece
 from dpmondrian.files.source import ENDINGS, Source, check_file
+from dpmondrian.identities import kind_of_ids, one_kind
 
 if TYPE_CHECKING:
     import pyarrow
@@ -64,7 +65,7 @@ def read_columns(
     source : Source
     kinds : mapping of str to "number", "text" or "id"
         The columns to read. Numbers come as float64, from typed files as their own integer type or float32; texts as
-        strings (`dpmondrian.files.conversion` says how other values become texts); ids as texts or in their own number type.
+        strings (`dpmondrian.files.conversion` says how other values become texts); ids in their own type.
     progress : callable, optional
         Called with what is done and the total: bytes, or for a database rows and None. For a bar only: it is exact.
 
@@ -85,7 +86,9 @@ def read_columns(
             tables.append(read())
             if progress is not None:
                 progress(done, total)
-    return pyarrow.concat_tables(tables[1:] or tables)
+    for name in (name for name, kind in kinds.items() if kind == "id"):  # a file without types shows them with its rows
+        one_kind(kind_of_ids(table.schema.field(name).type) for table in tables[1:])
+    return pyarrow.concat_tables(tables[1:] or tables, promote_options="default")
 
 
 def pieces_of(source: Source, kinds: Mapping[str, Kind]) -> Generator[Piece, None, None]:

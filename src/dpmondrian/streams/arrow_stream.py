@@ -13,6 +13,7 @@ from dpmondrian.files.conversion import table_of, target_schema
 from dpmondrian.files.databases import relation_reader
 from dpmondrian.files.failures import failure, reworded
 from dpmondrian.frames import Reader, Table
+from dpmondrian.identities import kind_of_ids, one_kind
 from dpmondrian.streams.stream import Progress, Stream, TableMaker, wanted_kinds
 
 if TYPE_CHECKING:
@@ -88,6 +89,9 @@ def dataset_stream(dataset: Any, columns: Sequence[str] | None, reader: Reader) 
         "The dataset", "Read it with its own to_batches() to see why; a file may be damaged, gone or different"
     )
     options = _scan_options(dataset)
+    if reader.person_id is not None and reader.person_needed:
+        with reworded(origin.failed):
+            _check_one_kind_of_ids(dataset, reader.person_id)
 
     def batches(names: list[str], n_rows: int) -> Iterator[Any]:
         # Threads of the scanner would read ahead of the threads that work on the pieces.
@@ -95,6 +99,12 @@ def dataset_stream(dataset: Any, columns: Sequence[str] | None, reader: Reader) 
         return iter(scanner.to_batches())
 
     return _stream(origin, dataset.schema, batches, columns, reader)
+
+
+def _check_one_kind_of_ids(dataset: Any, name: str) -> None:
+    """Refuse fragments with ids of different kinds. A scan would turn 7.5 into "7.5" without a word, beside "7.50" of others."""
+    schemas = (fragment.physical_schema for fragment in dataset.get_fragments())
+    one_kind(kind_of_ids(schema.field(name).type) for schema in schemas if name in schema.names)
 
 
 def _scan_options(dataset: Any) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from dpmondrian.files.failures import failure, told
 from dpmondrian.files.source import Source
 from dpmondrian.files.tables import columns_of, pieces_of
 from dpmondrian.frames import Reader, Table
+from dpmondrian.identities import kind_of_ids
 from dpmondrian.streams.stream import Progress, Stream, TableMaker, wanted_kinds
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def file_stream(sources: Sequence[Source], columns: Sequence[str] | None, reader
     _check_different(files)
     kinds = wanted_kinds(sources[0], list(columns_of(sources[0])), columns, reader)
     begins = [_begin(file, files[0], kinds) for file in files]
+    _check_one_kind_of_ids(sources, [schema for schema, _ in begins], kinds)
     if columns is None:
         _check_no_others(sources, {*kinds, reader.person_id})
     sizes = [size for _, size in begins]
@@ -130,6 +132,26 @@ def _check_same_kinds(source: Source, first: Source, kinds: Mapping[str, Kind]) 
                 f"has the column {name!r} of type {own[name]}, but in {str(first.path)!r} it is of type {others[name]}. Write it with "
                 "one type in all files",
             )
+
+
+def _check_one_kind_of_ids(
+    sources: Sequence[Source], schemas: Sequence[pyarrow.Schema], kinds: Mapping[str, Kind]
+) -> None:
+    """Refuse files that write ids of persons in different types: one person might keep the rows of two."""
+    for name in (name for name, kind in kinds.items() if kind == "id"):
+        typed = [
+            (source, schema.field(name).type)
+            for source, schema in zip(sources, schemas, strict=True)
+            if kind_of_ids(schema.field(name).type) is not None
+        ]
+        for source, type_ in typed[1:]:
+            first, first_type = typed[0]
+            if kind_of_ids(type_) != kind_of_ids(first_type):
+                raise failure(
+                    source,
+                    f"has the ids of persons {name!r} of type {type_}, but in {str(first.path)!r} they are of type {first_type}, so one "
+                    "person might count as two. Write them with one type in all files",
+                )
 
 
 def _check_no_others(sources: Sequence[Source], names: set[str | None]) -> None:

@@ -1,0 +1,266 @@
+"""Whose row it is: an id as bytes, one form for each person and one person for each form.
+
+Ids are of one *kind* over the whole table, however many files and parts it has, and different ids of a kind have different
+bytes. Texts are their own bytes, as they are written. Numbers must be whole, and are the same if their values are, whatever
+their type. Dates and times are the same only in one type: a day and its midnight, or a time with and without a zone, may be
+one person or two, and nobody here can know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import date, datetime, time
+from decimal import Decimal
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+
+from dpmondrian.exceptions import DataError
+
+__all__ = ["Identities", "identities", "identities_of_values", "kind_of_ids", "one_kind"]
+
+NOBODY = ("", "NA", "N/A", "n/a", "<NA>", "nan", "NaN", "NaT", "null", "NULL", "None", "none")
+"""Texts by which files say that they do not know whose row it is, with or without white space around."""
+_LARGEST_EXACT = {2: 2**11, 4: 2**24, 8: 2**53}
+"""Up to here floats tell whole numbers apart, by their bytes."""
+_MOST_DIGITS = 76
+
+
+class Identities(NamedTuple):
+    """The ids of a column (sensitive).
+
+    Attributes
+    ----------
+    ids : pyarrow.LargeBinaryArray
+        Null where it is not known whose row it is.
+    kind : str or None
+        What ids of other parts of the table must be too; None where nobody is known. For comparison only: it may come from the
+        values, so it is not shown.
+    """
+
+    ids: Any
+    kind: str | None
+
+
+class _NoIdError(ValueError):
+    """A value that is no id; its text says what is wrong with it, without the value."""
+
+
+_OTHER = "holds values that are neither texts nor numbers, nor dates of one type. Leave it out, or turn them into texts"
+_SEVERAL = (
+    "holds ids of several kinds, such as texts and numbers, or times of different types: 7 and '7' may be one person or two. "
+    "Write it with one type in all rows and files"
+)
+_FRACTION = "holds numbers that are not whole, and 7.5 and '7.50' may be one person or two. Read it as texts"
+_TOO_LARGE = (
+    "holds numbers that a float cannot tell apart, so rows of different people would count as one person's. Read it as whole "
+    "numbers or texts"
+)
+
+
+def identities(column: nw.Series[Any]) -> Identities:
+    """Return the ids of a column of any library.
+
+    Raises
+    ------
+    DataError
+        If a value is no id, or ids are of several kinds. No message tells a value.
+    """
+    problem = _OTHER
+    try:
+        return _of_column(column)
+    except _NoIdError as error:
+        problem = str(error)
+    except Exception:  # of a library, which may quote a value
+        problem = _OTHER
+    # Outside of the block: the original error is not even in the context of this one.
+    raise DataError(f"Column {column.name!r} of 'person_id' {problem}.")
+
+
+def one_kind(kinds: Iterable[str | None]) -> str | None:
+    """Return the kind of ids that all parts of a table have; None if nobody is known.
+
+    Raises
+    ------
+    DataError
+        If there are several: one person might be written in two ways, and keep the rows of two.
+    """
+    found = set(kinds) - {None}
+    if len(found) > 1:
+        raise DataError(f"The column of 'person_id' {_SEVERAL}.")
+    return next(iter(found), None)
+
+
+def kind_of_ids(type_: Any) -> str | None:
+    """Return the kind of ids that an Arrow type holds; None for one without values, or that holds no ids."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    if isinstance(type_, pa.BaseExtensionType):
+        inner = kind_of_ids(type_.storage_type)
+        return inner if inner in ("text", "bytes", None) else f"{type_} {inner}"
+    if types.is_dictionary(type_):
+        return kind_of_ids(type_.value_type)
+    if _is_text(type_):
+        return "text"
+    if types.is_integer(type_) or types.is_floating(type_) or types.is_decimal(type_):
+        return "number"
+    if types.is_boolean(type_):
+        return "truth"
+    if _is_bytes(type_):
+        return "bytes"
+    return str(type_) if types.is_temporal(type_) and not types.is_interval(type_) else None
+
+
+def _is_text(type_: Any) -> bool:
+    from pyarrow import types
+
+    return any(test(type_) for test in (types.is_string, types.is_large_string, types.is_string_view))
+
+
+def _is_bytes(type_: Any) -> bool:
+    from pyarrow import types
+
+    tests = (types.is_binary, types.is_large_binary, types.is_binary_view, types.is_fixed_size_binary)
+    return any(test(type_) for test in tests)
+
+
+def _of_column(column: nw.Series[Any]) -> Identities:
+    native = column.to_native()
+    if getattr(getattr(native, "dtype", None), "hasobject", False):  # pandas: any Python values
+        return identities_of_values(native)
+    if hasattr(getattr(native, "cat", None), "categories"):  # pandas, whose categories may be any Python values too
+        of_categories = _of_column(nw.from_native(native.cat.categories.to_series(), series_only=True))
+        return _checked(of_categories.ids.take(_arrow_codes(native.cat.codes.to_numpy())), of_categories.kind)
+    array = column.to_arrow()
+    return _checked(_bytes_of(array), kind_of_ids(array.type))
+
+
+def _arrow_codes(codes: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.array(codes.astype(np.int64), mask=codes < 0)
+
+
+def _checked(ids: Any, kind: str | None) -> Identities:
+    """Return ids without those of nobody."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if kind == "text":
+        words = pc.ascii_trim_whitespace(ids.cast(pa.large_string()))  # which refuses what is not UTF-8
+        ids = pc.if_else(pc.is_in(words, pa.array(NOBODY, pa.large_string())), pa.scalar(None, ids.type), ids)
+    elif kind == "bytes":
+        ids = pc.if_else(pc.equal(pc.binary_length(ids), 0), pa.scalar(None, ids.type), ids)
+    return Identities(ids, None if ids.null_count == len(ids) else kind)
+
+
+def _bytes_of(array: Any) -> Any:
+    """Return the ids of an Arrow array of one type: different values have different bytes, equal ones the same."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    if isinstance(array, pa.ChunkedArray):
+        parts = [_bytes_of(chunk) for chunk in array.chunks]
+        return pa.concat_arrays(parts) if parts else pa.array([], pa.large_binary())
+    if isinstance(array, pa.ExtensionArray):
+        return _bytes_of(array.storage)
+    if types.is_dictionary(array.type):
+        return _bytes_of(array.dictionary).take(array.indices)
+    if _is_text(array.type) or _is_bytes(array.type) or types.is_null(array.type):
+        return array.cast(pa.large_binary())
+    return _as_numbers(array).cast(pa.large_string()).cast(pa.large_binary())
+
+
+def _as_numbers(array: Any) -> Any:
+    """Return whole numbers, and the numbers that stand for dates and truth values in memory."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    if types.is_integer(array.type) or types.is_boolean(array.type):
+        return array
+    if types.is_floating(array.type):
+        return _whole_floats(array)
+    if types.is_decimal(array.type):
+        return _whole_decimals(array)
+    if kind_of_ids(array.type) is None:
+        raise _NoIdError(_OTHER)
+    return array.view(pa.int32() if array.type.bit_width == 32 else pa.int64())
+
+
+def _whole_floats(array: Any) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    largest = _LARGEST_EXACT[array.type.bit_width // 8]
+    values = array.cast(pa.float64())
+    values = pc.if_else(pc.is_nan(values), None, values)
+    if pc.any(pc.greater_equal(pc.abs(values), float(largest))).as_py():
+        raise _NoIdError(_TOO_LARGE)
+    if pc.any(pc.not_equal(values, pc.trunc(values))).as_py():
+        raise _NoIdError(_FRACTION)
+    return values.cast(pa.int64())
+
+
+def _whole_decimals(array: Any) -> Any:
+    import pyarrow as pa
+
+    try:
+        return array.cast(pa.decimal256(_MOST_DIGITS, 0))
+    except pa.ArrowInvalid:
+        problem = _FRACTION
+    raise _NoIdError(problem)
+
+
+def identities_of_values(values: Iterable[Any]) -> Identities:
+    """Return the ids of Python values, which must be of one kind."""
+    import pyarrow as pa
+
+    found = [_of_value(value) for value in values]
+    kinds = {kind for kind, _ in found} - {None}
+    if len(kinds) > 1:
+        raise _NoIdError(_SEVERAL)
+    return _checked(pa.array([own for _, own in found], pa.large_binary()), next(iter(kinds), None))
+
+
+def _of_value(value: Any) -> tuple[str | None, bytes | None]:
+    """Return the kind and the bytes of an id; None and None for a missing one."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType") or _is_nan(value):
+        return None, None
+    if isinstance(value, str):
+        return "text", value.encode("utf-8")
+    if isinstance(value, bytes):
+        return "bytes", value
+    if isinstance(value, bool | np.bool_):
+        return "truth", b"true" if value else b"false"
+    if isinstance(value, Integral | Decimal | float | np.float32 | np.float16):
+        return "number", str(_whole(value)).encode()
+    if isinstance(value, date | time) and getattr(value, "tzinfo", None) is None:
+        kind = datetime if isinstance(value, datetime) else date if isinstance(value, date) else time
+        return kind.__name__, value.isoformat().encode()
+    raise _NoIdError(_OTHER)
+
+
+def _is_nan(value: Any) -> bool:
+    return (
+        value.is_nan()
+        if isinstance(value, Decimal)
+        else isinstance(value, float | np.floating) and bool(np.isnan(value))
+    )
+
+
+def _whole(value: Any) -> int:
+    """Return the whole number that a number is."""
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Decimal):
+        too_large = value.is_infinite() or value.adjusted() >= _MOST_DIGITS
+    else:
+        too_large = abs(value) >= _LARGEST_EXACT[np.dtype(type(value)).itemsize]
+    if too_large:
+        raise _NoIdError(_TOO_LARGE)
+    if value != int(value):
+        raise _NoIdError(_FRACTION)
+    return int(value)
