@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from dpmondrian import Category
 from dpmondrian.frames import Reader
+from dpmondrian.identities import identities
 from dpmondrian.streams import open_stream
-from dpmondrian.texts import texts_of_column
 
 N_ROWS = 1000
 CATEGORIES = {
@@ -63,11 +63,11 @@ def reader_of(table, person_id="person", **options):
 
 
 def rows_and_persons(tables):
-    """Return the rows of tables as one array, and the texts of their persons."""
+    """Return the rows of tables as one array, and the ids of their persons."""
     tables = list(tables)
     rows = [block for table in tables for block in table.blocks()]
     persons = [
-        text for table in tables if table._person is not None for text in texts_of_column(table._person).to_pylist()
+        own for table in tables if table._person is not None for own in identities(table._person).ids.to_pylist()
     ]
     return np.concatenate([np.empty((0, tables[0].n_columns)), *rows]), persons
 

@@ -3,7 +3,6 @@
 import datetime
 from decimal import Decimal
 
-import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -14,7 +13,6 @@ from hypothesis import strategies as st
 
 from dpmondrian import Category, DataError
 from dpmondrian.frames import read_table
-from dpmondrian.persons import person_hashes
 from dpmondrian.texts import NoTextError, canonical, canonical_text, text_of, texts_of_arrow
 
 values = st.one_of(
@@ -28,7 +26,6 @@ values = st.one_of(
     st.floats(width=32).map(np.float32),
     st.integers(0, 255).map(np.uint8),
 )
-KEY = np.array([1, 2], dtype=np.uint64)
 
 
 @pytest.mark.parametrize(
@@ -113,29 +110,6 @@ def test_one_value_has_one_text_in_every_library(column):
     frame = {"pyarrow": pa.table, "polars": pl.DataFrame, "pandas": pd.DataFrame}[type(column).__module__.split(".")[0]]
     table = read_table(frame({"c": column, "x": [0.0, 1.0, 2.0]}), {"c": Category("c", ("2", "1"))})
     np.testing.assert_array_equal(next(table.blocks())[:, 0], [1, 0, np.nan])
-    persons = read_table(frame({"c": column, "x": [0.0, 1.0, 2.0]}), person_id="c")
-    person, known = person_hashes(persons._person, KEY)
-    assert person.tolist() == [
-        *person_hashes(nw.new_series("c", ["1", "2"], backend="pyarrow"), KEY)[0].tolist(),
-        [0, 0],
-    ]
-    assert known.tolist() == [True, True, False]
-
-
-def test_persons_are_told_apart_by_value_not_by_code():
-    """A dictionary may hold one value twice, and a missing one."""
-    ids = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 3], pa.uint8()), pa.array(["ann", "bob", "ann", None]))
-    table = read_table(pa.table({"who": ids, "x": [1.0, 2.0, 3.0, 4.0]}), person_id="who")
-    person, known = person_hashes(table._person, KEY)
-    assert person[0].tolist() == person[2].tolist() != person[1].tolist()
-    assert known.tolist() == [True, True, True, False]
-
-
-def test_ids_that_floats_cannot_tell_apart_are_refused():
-    for kind, largest in ((np.float64, 2.0**53), (np.float32, 2.0**24)):
-        frame = pd.DataFrame({"who": np.array([largest, 1.0], dtype=kind), "x": [1.0, 2.0]})
-        with pytest.raises(DataError, match="cannot tell apart"):
-            person_hashes(read_table(frame, person_id="who")._person, KEY)
 
 
 @pytest.mark.parametrize("kind", [pa.int8(), pa.uint8(), pa.int32(), pa.int64(), pa.uint64()], ids=str)
