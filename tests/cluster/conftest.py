@@ -26,6 +26,10 @@ rootLogger.appenderRef.file.ref = file
 """Of Spark: driver and executors write what went wrong to one file, and nothing else."""
 
 
+ROOT = Path(__file__).parents[2]
+"""Functions of tests are found there by name; and beside it the package that is tested, whichever is installed."""
+
+
 def pytest_collection_modifyitems(items):
     """Overlook what PySpark says about new versions of pandas at every call."""
     for item in items:
@@ -59,7 +63,7 @@ def spark(tmp_path_factory):
         "spark.executor.memory": "1g",
         "spark.driver.extraJavaOptions": java_options,
         "spark.executor.extraJavaOptions": java_options,
-        "spark.executorEnv.PYTHONPATH": str(Path(__file__).parents[2]),  # functions of tests are found there by name
+        "spark.executorEnv.PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / "src"))),
         "spark.sql.warehouse.dir": str(home / "warehouse"),
         "spark.sql.shuffle.partitions": "4",
         "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",

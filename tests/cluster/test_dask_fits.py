@@ -15,6 +15,8 @@ from dpmondrian.files.checkpoint import Checkpoint
 from dpmondrian.tree import intervals
 
 from ..engines.test_same_release import SETTINGS, columns_of, digest, parameters_of, patients  # noqa: TID252
+from ..privacy.kept_rows import kept_per_value  # noqa: TID252
+from ..privacy.test_identities import ALIKE, visits_of  # noqa: TID252
 from .counting import counted, times_made
 from .helpers import VALUE, WORD, at_draw, error_of, fit_error, n_draws_of, noted_draws, two_groups, wait_for_workers
 
@@ -291,3 +293,18 @@ def test_files_that_dask_reads(scheduler, tmp_path):
 def test_what_is_not_a_table_is_refused(table):
     with pytest.raises(DataError, match=r"rows and columns|2D"):
         DPM(**PARAMETERS).fit(table)
+
+
+def test_ids_that_look_alike_are_different_people(scheduler):
+    """As in memory (tests/privacy/test_identities.py), though people are divided among tasks."""
+    table = visits_of(ALIKE)
+    assert kept_per_value(dd.from_pandas(table.to_pandas(), npartitions=4), 2) == kept_per_value(table, 2)
+
+
+def test_ids_of_different_kinds_in_parts_are_refused(scheduler):
+    """One person would keep the rows of two; parts of objects and of numbers have one type for Dask."""
+    parts = [pd.DataFrame({"who": pd.Series([own] * 5, dtype=object), "x": 1.0}) for own in (7, "7")]
+    with dask.config.set({"dataframe.convert-string": False}):  # or Dask itself would make texts of all objects
+        table = dd.from_delayed([dask.delayed(part) for part in parts], meta=parts[0].iloc[:0], verify_meta=False)
+        with pytest.raises(DataError, match="ids of several kinds"):
+            kept_per_value(table, 2)

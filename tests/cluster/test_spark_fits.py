@@ -8,11 +8,13 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from dpmondrian import DPM, DataError
-from dpmondrian.engines import on_spark
+from dpmondrian import DPM, Budget, DataError
+from dpmondrian.engines import base, on_spark
 from dpmondrian.tree import intervals
 
 from ..engines.test_same_release import columns_of, digest, parameters_of, patients  # noqa: TID252
+from ..privacy.kept_rows import kept_per_value  # noqa: TID252
+from ..privacy.test_identities import ALIKE, visits_of  # noqa: TID252
 from .counting import counted_batches, times_made
 from .helpers import (
     VALUE,
@@ -253,3 +255,22 @@ def test_the_driver_sees_answers_that_do_not_grow_with_the_rows(spark, monkeypat
 def test_what_is_not_a_table_is_refused(spark):
     with pytest.raises(DataError, match="DataFrame"):
         DPM(**PARAMETERS).fit(spark.range(3)["id"])
+
+
+def test_too_many_rows_are_refused_before_anything_is_drawn(spark, monkeypatch, tmp_path):
+    monkeypatch.setattr(base, "MOST_ROWS", 2000)
+    budget, drawn = Budget.create(tmp_path / "budget.json", 10, 1e-3), []
+    with pytest.raises(DataError, match="too many rows"):
+        DPM(**PARAMETERS).fit(spark.createDataFrame(groups(2000)), budget=budget, progress=drawn.append)
+    assert drawn == []
+    assert budget.read().entries == ()
+
+
+def test_ids_that_look_alike_are_different_people(spark):
+    """As in memory (tests/privacy/test_identities.py); a column of Spark has one type, so there are no others."""
+    table = visits_of(ALIKE)
+    assert kept_per_value(spark.createDataFrame(table.to_pandas()), 2) == kept_per_value(table, 2)
+    numbers = pd.DataFrame({"who": [7, 7, 8], "x": [1.0, 1.0, 2.0]})
+    for type_ in ("int", "bigint", "double", "decimal(10, 2)"):
+        frame = spark.createDataFrame(numbers).selectExpr(f"CAST(who AS {type_}) AS who", "x")
+        assert kept_per_value(frame, 1) == {1: 1, 2: 1}

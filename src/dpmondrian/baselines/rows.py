@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dpmondrian.coordinates import Coordinates
 from dpmondrian.domain import Schema
+from dpmondrian.engines.base import check_n_rows
 from dpmondrian.engines.local import LocalEngine
 from dpmondrian.exceptions import DataError
 from dpmondrian.frames import Table
@@ -44,6 +45,7 @@ class FixedPointRows:
 
         ``clip=False`` leaves rows outside the bounds where they are, as some published code does: no privacy then.
         """
+        check_n_rows(table.n_rows)
         grid = Grid.with_windows(schema, _WINDOWS)
         if not clip:
             values = finite(np.concatenate([np.empty((0, table.n_columns)), *table.blocks()]))

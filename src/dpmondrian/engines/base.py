@@ -18,10 +18,19 @@ from dpmondrian.engines.questions import Move, Question, Splits
 from dpmondrian.exceptions import DataError
 from dpmondrian.grid import Grid
 
-__all__ = ["MOST_ROWS", "Engine", "Splits"]
+__all__ = ["MOST_ROWS", "Engine", "Splits", "check_n_rows"]
 
 MOST_ROWS = 2**32
 """Fewer rows than these are clustered: the proofs are about integers that do not overflow (``docs/privacy/representation.md``)."""
+
+
+def check_n_rows(n_rows: int) -> None:
+    """Refuse a table with `MOST_ROWS` rows or more. The error is for the holder: it tells that the table is very large."""
+    if n_rows >= MOST_ROWS:
+        raise DataError(
+            f"The table has too many rows: fewer than {MOST_ROWS:,} can be clustered, so that all sums fit 64 bits. Nothing was drawn. "
+            "Take a random part of them, or fewer rows of each person."
+        )
 
 
 class Engine(ABC):
@@ -54,17 +63,13 @@ class Engine(ABC):
         Raises
         ------
         DataError
-            If there are `MOST_ROWS` of them or more: condition C1 of ``docs/privacy/README.md``. Nothing was drawn then, because
-            the first draw is the number of rows.
+            If there are too many of them: condition C1 of ``docs/privacy/README.md``. Nothing was drawn then, because the first
+            draw is the number of rows.
         """
         self._grid = grid
         self._moves = []
         n_rows = self._encode(grid)
-        if n_rows >= MOST_ROWS:
-            raise DataError(
-                f"The table has too many rows: sums over {MOST_ROWS:,} rows or more may not fit into 64 bits. Nothing was drawn. Cluster a "
-                "random part of the rows, or fewer rows of each person."
-            )
+        check_n_rows(n_rows)
         return n_rows
 
     @abstractmethod
