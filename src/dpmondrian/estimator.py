@@ -66,7 +66,8 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         Most rows that one person can have in the table. Every sensitivity is multiplied by it.
     person_id : str, default=None
         Column that tells to whom a row belongs. At most `rows_per_person` rows of each person are kept, chosen at random,
-        before anything else. None: nobody has more rows than that, and you vouch for it.
+        before anything else. Ids are taken as they are written ("7" and "007" are two people) and must be of one type. None: nobody
+        has more rows than that, and you vouch for it.
     on_missing : {"error", "drop", "middle"}, default="error"
         What happens to missing or infinite values: an error, the row is left out, or the middle of the bounds.
     max_depth : int, default=None

@@ -4,11 +4,13 @@ Every variant differs from the sound one in a line or two, and the sound one pas
 """
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
-from dpmondrian import DPM, Column, Schema, algorithm, estimator
+from dpmondrian import DPM, Column, Schema, algorithm, estimator, persons
 from dpmondrian.accounting.plan import Plan
 from dpmondrian.audit import adversarial_pairs, audit_pairs, audit_replay, exact_law, search_worst_pair
 from dpmondrian.audit.neighbours import alternating_gaps, table_of
@@ -401,6 +403,29 @@ def test_a_result_from_exact_values_is_caught():
     pair = PAIRS["upper corner"]
     findings = audit_replay(lambda: Improves(2, 20.0, 1e-6, TWO, expected_rows=40), pair.table, pair.neighbour)
     assert findings.kinds == {"result"}
+
+
+# --- persons who are taken for one another ------------------------------------------------------------------------
+
+
+def test_two_people_who_are_taken_for_one_are_caught(monkeypatch):
+    """Zeros in front of an id that are left out: who is added pushes rows of somebody else out, and pays four times."""
+    pairs = adversarial_pairs(TWO, person_id="who", rows_per_person=2)
+    [pair] = [pair for pair in pairs if pair.name == "an id that looks like another"]
+
+    def findings():
+        make = partial(DPM, 8.0, 1e-6, TWO, person_id="who", rows_per_person=2, random_state=0, **SMALL)
+        return audit_replay(make, pair.table, pair.neighbour)
+
+    assert findings().ok
+    true_ids = persons.identities
+
+    def without_zeros(column):
+        ids, kind = true_ids(column)
+        return pa.array([own and (own.lstrip(b"0") or b"0") for own in ids.to_pylist()], pa.large_binary()), kind
+
+    monkeypatch.setattr(persons, "identities", without_zeros)
+    assert {"sensitivity", "price"} <= findings().kinds
 
 
 # --- the search ---------------------------------------------------------------------------------------------------

@@ -318,6 +318,16 @@ def test_noise_must_be_finer_for_more_draws_values_people_and_smaller_budgets():
     assert not enough(1.0).is_fine(enough(1.0).draws[0], 5.0, 1)
 
 
+def test_noise_of_less_than_one_unit_is_never_fine():
+    """The lemma is about scales of at least 1; the plan asks for far more even where the budget is largest."""
+    assert math.isfinite(discreteness(1.0, 1, 1e-9, math.log(0.5)))
+    for scale in (0.999999, 0.5, 1e-300):
+        assert discreteness(scale, 1, 1e-9, math.log(0.5)) == math.inf
+    generous = enough(1.0, epsilon=3000.0, delta=0.1)
+    assert not generous.is_fine(generous.draws[0], 0.5, 1)
+    assert not generous.is_fine(generous.draws[0], 350.0, 1)
+
+
 class SpySampler:
     """Returns zeros and notes the scales it was asked for."""
 

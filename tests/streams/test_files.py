@@ -96,7 +96,7 @@ def test_files_without_types_are_the_table_in_memory(tmp_path, name):
 
 WHO = pa.array([3, None, 5, 3])
 PERSONS = [
-    *(WHO, WHO.cast(pa.int8()), WHO.cast(pa.float64()), WHO.cast(pa.float32()), WHO.cast(pa.decimal128(20, 3))),
+    *(WHO, WHO.cast(pa.int8()), WHO.cast(pa.float64()), WHO.cast(pa.float32()), WHO.cast(pa.decimal128(22, 3))),
     *(WHO.cast(pa.string()), WHO.cast(pa.string()).dictionary_encode(), WHO.cast(pa.string()).cast(pa.binary())),
     *(WHO.cast(pa.bool_()), WHO.cast(pa.int32()).cast(pa.date32()), WHO.cast(pa.timestamp("ns", "UTC"))),
 ]

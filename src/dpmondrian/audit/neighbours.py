@@ -249,7 +249,8 @@ class _People:
         persons, more = None, None
         if self.person_id is not None:  # every second row belongs to the person of the row before
             persons = [f"{number // 2}" for number in range(len(rows))]
-            more = [*persons[:place], *["0" + name] * len(added), *persons[place:]]
+            # Who is added looks like the first of them, and is somebody else.
+            more = [*persons[:place], *["00"] * len(added), *persons[place:]]
         options = {"person_id": self.person_id, "whole": whole}
         table = table_of(self.schema, self._fit(rows, whole), persons, **options)
         return Pair(name, table, table_of(self.schema, self._fit(larger, whole), more, **options))
@@ -357,6 +358,8 @@ def _several_rows(people: _People, base: Sequence[Row], corners: Sequence[Row], 
     if people.person_id is not None:
         yield people.pair("more rows than are kept", base, [*mixed, *[corners[1]] * 5])
         yield people.pair("all the rows that two others share", base, list(base[:4]))
+        # Were the two ids one person's, the rows in one corner would go, and others come in the opposite one.
+        yield people.pair("an id that looks like another", [corners[0]] * 2, [corners[1]] * (200 * most))
 
 
 def _missing_rows(schema: Schema) -> Iterator[tuple[str, Row]]:
