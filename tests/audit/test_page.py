@@ -14,7 +14,7 @@ from dpmondrian.audit.catalogue import SUBJECTS
 from dpmondrian.audit.page import page_text, summary_rows, verdict, write_audit
 from dpmondrian.audit.perform import AuditRow, Effort, run_audit, wrong_rows
 
-TINY = Effort(game_runs=40, least_runs=40, canary_runs=5, replay_rows=20, law_pairs=2)
+TINY = Effort(game_runs=40, least_runs=40, canary_runs=5, transcripts=200, table_runs=1, replay_rows=20, law_pairs=2)
 WHO = ("dpm_paper", "dpm_published", "dp_lloyd", "dp_lloyd_published")
 
 
@@ -26,6 +26,7 @@ def rows():
 def test_every_instrument_is_used_on_every_subject(rows):
     done = {(row.instrument, row.subject) for row in rows}
     assert {("replay", key) for key in WHO} <= done
+    assert {("tight", "dpm_paper"), ("tables", "dpm_paper")} <= done
     assert {("game", key) for key in WHO} <= done
     assert {("canaries", key) for key in WHO} <= done
     assert {("exact law", "dpm_paper"), ("exact law", "dpm_published"), ("ledger", "dp_lloyd_published")} <= done
@@ -77,6 +78,8 @@ def test_the_page_is_written_whole_and_the_same_every_time(rows, tmp_path):
         "lower-bounds.svg",
         "prices.png",
         "prices.svg",
+        "profiles.png",
+        "profiles.svg",
     }
     assert [path.read_bytes() for path in written] == [path.read_bytes() for path in again]
     stored = json.loads((tmp_path / "one" / "rows.json").read_text())
@@ -91,10 +94,21 @@ def test_the_page_is_written_whole_and_the_same_every_time(rows, tmp_path):
 def test_the_page_shows_claims_bounds_and_verdicts_side_by_side(rows):
     text = page_text(rows, TINY)
     assert "Nothing was found wrong in ours. Refuted: DPM as published, DP-Lloyd as published." in text
+    assert "| DPM, variant paper | 1e-06 | 1 | 0.655 | 65.5 % | 0.665 | 98.5 % | 100.00 % |" in text
+    assert "| DPM, variant paper | 64 crowds, a row in the corner |" in text
     line = next(line for line in text.splitlines() if line.startswith("| DPM as published | 1 |"))
     assert line.endswith("| **refuted** |")
     assert "| interval size | DPM as published |" in text
     assert "| sums | DPM, variant paper | 100 % | - |" in text
+
+
+def test_the_page_shows_claimed_and_attained_curves(rows):
+    [row] = [row for row in rows if row.instrument == "tight"]
+    assert len(row.details["curve"]) > 10
+    for point in row.details["curve"]:
+        assert point["attained"] <= min(point["claimed"], point["composed"]) * (1 + 1e-9)
+    assert "![Claimed and attained privacy profiles](profiles.png)" in page_text(rows, TINY)
+    assert "profiles.png" not in page_text([row for row in rows if row.instrument != "tight"], TINY)
 
 
 def test_something_wrong_of_ours_is_said_first(rows):

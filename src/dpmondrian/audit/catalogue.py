@@ -15,7 +15,7 @@ from dpmondrian.audit.published import PublishedDPM, averaged_gaps_pair
 from dpmondrian.baselines import EMMC, DPLloyd, FastLloyd, LSHSplits, PEMeans
 from dpmondrian.estimator import DPM
 
-__all__ = ["DELTA", "EPSILON", "SUBJECTS", "GamePair", "Subject", "game_pairs"]
+__all__ = ["DELTA", "EPSILON", "SUBJECTS", "GamePair", "Subject", "game_pairs", "whole_run_pairs"]
 
 EPSILON, DELTA = 1.0, 1e-6
 """What all subjects claim; those without a delta claim 0."""
@@ -123,6 +123,22 @@ def game_pairs() -> list[GamePair]:
         GamePair(Pair("a row beyond the bounds", crowds, np.vstack([crowds, [[1e6, 1e6]]]))),
         GamePair(Pair("a row between two crowds", crowds, np.vstack([crowds, [[0.5, 0.5]]]))),
     ]
+
+
+def whole_run_pairs() -> list[Pair]:
+    """Return pairs of which one row moves many draws of a run by much: trees of many levels, and a row far from all centres."""
+    few, many = _lattice_of_crowds(4, 3000, 0.015), _lattice_of_crowds(8, 1000, 0.008)
+    return [
+        Pair("16 crowds, a row in the middle", few, np.vstack([few, [[0.5, 0.5]]])),
+        Pair("64 crowds, a row in the corner", many, np.vstack([many, [[1.0, 1.0]]])),
+    ]
+
+
+def _lattice_of_crowds(per_side: int, rows_per_crowd: int, deviation: float) -> NDArray[np.float64]:
+    generator = np.random.default_rng(0)
+    places = np.linspace(0.06, 0.94, per_side)
+    crowds = [generator.normal((x, y), deviation, (rows_per_crowd, 2)) for x in places for y in places]
+    return np.clip(np.concatenate(crowds), 0.0, 1.0)
 
 
 def _two_crowds(rows_per_crowd: int) -> NDArray[np.float64]:

@@ -18,7 +18,7 @@ from dpmondrian.audit.recording import Recording
 from dpmondrian.audit.replay import record_pair
 from dpmondrian.release import Door
 
-__all__ = ["ask_everything", "planned_log_ratios", "record_client"]
+__all__ = ["ask_everything", "record_client", "sampled_log_ratios"]
 
 _SCORES = {
     "exponential mechanism": ((0, 1), (2, 1)),
@@ -68,14 +68,23 @@ def record_client(plan: Plan, rows_per_person: int = 1, seed: int = 0) -> tuple[
     return record_pair(run, np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64), seed=seed)
 
 
-def planned_log_ratios(draw: PlannedDraw, released: NDArray[np.int64], rows_per_person: int = 1) -> NDArray[np.float64]:
-    """Return the log-likelihood ratios, without the person to with the person, of what a draw released, by its planned law."""
+def sampled_log_ratios(plan: Plan, there: NDArray[np.int64], rows_per_person: int, seed: int) -> NDArray[np.float64]:
+    """Return one log-likelihood ratio per group, without the person to with the person: by the planned laws, of what was drawn."""
+    released = ask_everything(Door(plan, rows_per_person, seed=seed), there)
+    total = np.zeros(len(there))
+    for draw, values in zip(plan.draws, released, strict=True):
+        total += _planned_log_ratios(draw, values, rows_per_person)
+    return total
+
+
+def _planned_log_ratios(draw: PlannedDraw, released: NDArray[np.int64], rows_per_person: int) -> NDArray[np.float64]:
     scale = draw.multiplier * rows_per_person
     if draw.mechanism in _SCORES:
-        one, other = (np.array(log_law(draw.mechanism, scores, _RANGE_OF_SCORES * draw.multiplier)) for scores in _SCORES[draw.mechanism])
-        ratios: NDArray[np.float64] = (one - other)[released]
+        multiplier = _RANGE_OF_SCORES * draw.multiplier
+        one, other = (np.array(log_law(draw.mechanism, scores, multiplier)) for scores in _SCORES[draw.mechanism])
+        ratios = (one - other)[released]
     elif draw.mechanism == "discrete Gaussian":
         ratios = (rows_per_person**2 - 2.0 * rows_per_person * released) / (2.0 * scale * scale)
     else:
         ratios = (np.abs(released - rows_per_person) - np.abs(released)) / scale
-    return ratios
+    return np.asarray(ratios, dtype=np.float64)

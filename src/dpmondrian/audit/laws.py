@@ -93,11 +93,11 @@ def _gaussian(shift: int, scale: float, reach: float) -> Laws:
 
 def _laplace(shift: int, scale: float) -> Laws:
     """Return the law of noise up to 0, of every value up to the change, and of all beyond."""
-    steps = np.arange(1, abs(shift))
+    steps = np.arange(abs(shift) + 1, dtype=np.float64)
     below = 1.0 / (1.0 + math.exp(-1.0 / scale))
-    between = np.exp(-steps / scale) * math.tanh(0.5 / scale)
+    between = np.exp(-steps[1:-1] / scale) * math.tanh(0.5 / scale)
     probabilities = np.concatenate([[below], between, [math.exp(-abs(shift) / scale) * below]])
-    return Laws(probabilities, (abs(shift) - 2.0 * np.arange(abs(shift) + 1)) / scale)
+    return Laws(probabilities, (abs(shift) - 2.0 * steps) / scale)
 
 
 def divergence_of_noise(mechanism: str, shift: float, scale: float) -> float:

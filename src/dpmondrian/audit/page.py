@@ -12,6 +12,16 @@ from typing import Any
 from dpmondrian.audit.catalogue import DELTA, EPSILON, SUBJECTS, Subject
 from dpmondrian.audit.findings import KINDS
 from dpmondrian.audit.perform import AuditRow, Effort, wrong_rows
+from dpmondrian.audit.tight_page import (
+    CLIENT_HEAD,
+    CLIENT_WORDS,
+    TABLES_HEAD,
+    TABLES_WORDS,
+    client_rows,
+    draw_profiles,
+    has_profiles,
+    table_rows,
+)
 from dpmondrian.experiments.store_files import write_whole
 
 __all__ = ["SUMMARY_HEAD", "page_text", "summary_rows", "verdict", "write_audit"]
@@ -19,7 +29,7 @@ __all__ = ["SUMMARY_HEAD", "page_text", "summary_rows", "verdict", "write_audit"
 SUMMARY_HEAD = (
     "",
     "claimed",
-    "game: alternating gaps",
+    "attained",
     "game: largest bound",
     "on the pair",
     "canaries",
@@ -44,7 +54,7 @@ _COLUMNS = ("instrument", "subject", "pair", "claimed", "delta", "measured", "ok
 
 
 def write_audit(rows: Sequence[AuditRow], effort: Effort, folder: Path, seed: int = 0) -> list[Path]:
-    """Write ``README.md``, ``rows.json``, ``rows.csv`` and two figures (PNG, SVG) into a folder, and return their paths."""
+    """Write ``README.md``, ``rows.json``, ``rows.csv`` and the figures (PNG, SVG) into a folder, and return their paths."""
     figures = _draw(rows, folder)
     texts = {
         "README.md": page_text(rows, effort, seed),
@@ -72,6 +82,7 @@ def page_text(rows: Sequence[AuditRow], effort: Effort, seed: int = 0) -> str:
         "![Lower bounds on epsilon](lower-bounds.png)",
         _markdown(SUMMARY_HEAD, summary_rows(rows)),
         _SIDE_BY_SIDE,
+        *_tight_parts(rows, effort),
         "## Membership games",
         _GAMES.format(confidence=100 * effort.confidence),
         _markdown(("", "tables", "lower bound", "claimed", "recognised", "mistaken", "tested", "by"), _game_rows(rows)),
@@ -92,6 +103,20 @@ def page_text(rows: Sequence[AuditRow], effort: Effort, seed: int = 0) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
+def _tight_parts(rows: Sequence[AuditRow], effort: Effort) -> list[str]:
+    """Return the section about log-likelihood ratios of whole transcripts, where these were computed."""
+    if not has_profiles(rows):
+        return []
+    return [
+        "## Close to the claim",
+        "![Claimed and attained privacy profiles](profiles.png)",
+        CLIENT_WORDS.format(confidence=100 * effort.confidence, transcripts=effort.transcripts),
+        _markdown(CLIENT_HEAD, client_rows(rows)),
+        TABLES_WORDS.format(runs=effort.table_runs),
+        _markdown(TABLES_HEAD, table_rows(rows)),
+    ]
+
+
 def _introduction(rows: Sequence[AuditRow], effort: Effort, seed: int) -> str:
     n_wrong = len(list(wrong_rows(rows)))
     sound = f"Something is WRONG in {n_wrong} rows." if n_wrong else "Nothing was found wrong in ours."
@@ -108,9 +133,10 @@ def _introduction(rows: Sequence[AuditRow], effort: Effort, seed: int) -> str:
 
 
 _SIDE_BY_SIDE = (
-    "A lower bound above the claim refutes it. A lower bound below it proves nothing by itself: a distinguisher sees only a part of "
-    "what is released, and the privacy loss of a whole run is spread over many draws. What proves the promise is the "
-    "[theorem](../../docs/privacy/README.md); replay and exact laws check its steps on real runs.\n\n"
+    "A lower bound above the claim refutes it. *Attained* is the tight one: so close to the claim comes an attacker who sees "
+    "every draw, for whom every draw is at its worst. The bounds of games and canaries prove little where they are low: these distinguishers see only a part of what is "
+    "released. What proves the promise is the [theorem](../../docs/privacy/README.md); replay and exact laws check its steps on real "
+    "runs.\n\n"
     "*DPM as published* is the paper's algorithm 1 and 2 with the defects of the paper and of its reference code, written anew for "
     'this audit (`dpmondrian.audit.published`); the two peers as published are `variant="as_published"`. All of them say '
     "NOT RELEASABLE."
@@ -135,17 +161,17 @@ _LEDGERS = (
 
 
 def summary_rows(rows: Sequence[AuditRow]) -> list[tuple[str, ...]]:
-    """Return one line of texts per subject: claim, largest bounds, what replay and exact laws found, verdict."""
+    """Return one line of texts per subject: claim, what is attained of it, largest bounds, what replay and exact laws found, verdict."""
     lines = []
     for subject in _subjects(rows):
         games = _of(rows, "game", subject)
         best = max(games, key=lambda row: row.measured or 0.0) if games else None
-        canaries = _of(rows, "canaries", subject)
+        canaries, tight = _of(rows, "canaries", subject), _of(rows, "tight", subject)
         lines.append(
             (
                 subject.name,
                 f"{EPSILON:g}",
-                next((_number(row.measured) for row in games if row.pair == "alternating gaps"), "-"),
+                _number(tight[0].measured) if tight else "-",
                 _number(best.measured) if best else "-",
                 best.pair if best and best.measured else "-",
                 _number(canaries[0].measured) if canaries else "-",
@@ -279,12 +305,15 @@ def _csv(rows: Iterable[AuditRow]) -> str:
 
 
 def _draw(rows: Sequence[AuditRow], folder: Path) -> list[Path]:
-    """Write both figures and return their paths."""
+    """Write all figures and return their paths."""
     from dpmondrian.reporting.figures.style import drawing, save
 
     paths = []
+    figures = [("lower-bounds", _draw_bounds), ("prices", _draw_prices)]
+    if has_profiles(rows):
+        figures.append(("profiles", draw_profiles))
     with drawing() as plt:
-        for name, draw in (("lower-bounds", _draw_bounds), ("prices", _draw_prices)):
+        for name, draw in figures:
             paths += save(draw(plt, rows), folder, name)
     return paths
 
@@ -294,11 +323,15 @@ def _draw_bounds(plt: Any, rows: Sequence[AuditRow]) -> Any:
     subjects = _subjects(rows)
     figure, ax = plt.subplots(figsize=(7.2, 0.34 * len(subjects) + 1.3), layout="constrained")
     pairs = list(dict.fromkeys(row.pair for row in rows if row.instrument == "game"))
-    shown = [*((pair, "game") for pair in pairs), ("canaries", "canaries")]
+    shown = [
+        *((pair, "game") for pair in pairs),
+        ("canaries", "canaries"),
+        ("attained by the worst-case client", "tight"),
+    ]
     for place, subject in enumerate(subjects):
         for number, (pair, instrument) in enumerate(shown):
             for row in _of(rows, instrument, subject):
-                if instrument == "canaries" or row.pair == pair:
+                if instrument != "game" or row.pair == pair:
                     height = place + 0.14 * (number - (len(shown) - 1) / 2)
                     filled = _COLOURS[subject.kind] if not row.ok else "white"
                     ax.plot(

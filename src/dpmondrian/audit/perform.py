@@ -13,26 +13,34 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from dpmondrian.accounting.plan import Plan
 from dpmondrian.audit.canary import NearCanaries, canary_audit, canary_crowds
-from dpmondrian.audit.catalogue import EPSILON, SUBJECTS, GamePair, Subject, game_pairs
+from dpmondrian.audit.catalogue import EPSILON, SUBJECTS, GamePair, Subject, game_pairs, whole_run_pairs
 from dpmondrian.audit.exact_law import exact_law
 from dpmondrian.audit.findings import Finding, Findings
 from dpmondrian.audit.game import ReleaseFeatures, added_row, fit_with_seed, membership_game
 from dpmondrian.audit.neighbours import Pair, adversarial_pairs
 from dpmondrian.audit.published import averaged_gaps_pair
+from dpmondrian.audit.recording import record
 from dpmondrian.audit.replay import audit_pairs
+from dpmondrian.audit.tight import Attained, attained, claimed_epsilon, composed_epsilon, simulated
+from dpmondrian.audit.transcripts import attained_on_tables
 from dpmondrian.domain import Column, Schema
 from dpmondrian.exceptions import NotReleasableWarning
 
 __all__ = ["INSTRUMENTS", "AuditRow", "Effort", "Listener", "replay_pairs", "run_audit", "wrong_rows"]
 
-INSTRUMENTS = ("replay", "exact law", "ledger", "game", "canaries")
+INSTRUMENTS = ("tight", "tables", "replay", "exact law", "ledger", "game", "canaries")
 
 _BOUNDS = (0.0, 1.0)
 _LARGE_EPSILON = 30.0
 """Replay and laws are about sensitivities; little noise lets small tables grow a tree, in which there is more to ask."""
 _COLUMNS_OF_LEDGER = 40
 _CROWDS_PER_SIDE, _ROWS_PER_CROWD = 3, 300
+_DELTAS = tuple(float(delta) for delta in 10.0 ** np.arange(-12.0, -1.4, 0.5))
+"""Of the curves."""
+_SIMULATED_EPSILON, _SIMULATED_DEPTH = 4.0, 2
+"""Transcripts are simulated with less noise, and of fewer levels, so that fewer of them tell."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +53,10 @@ class Effort:
         Releases of each of the two tables of a game; the least, of subjects that take long.
     canary_runs : int
         Runs of the canary audit.
+    transcripts : int
+        Simulated transcripts of the worst-case client, of each of its two tables.
+    table_runs : int
+        Runs on each pair of real tables whose log-likelihood ratios are added up.
     replay_rows, replay_rounds : int
         Rows of the tables that are replayed, and how often all pairs are replayed, with other noise each time.
     law_pairs : int
@@ -56,6 +68,8 @@ class Effort:
     game_runs: int = 600
     least_runs: int = 60
     canary_runs: int = 100
+    transcripts: int = 50_000
+    table_runs: int = 20
     replay_rows: int = 90
     replay_rounds: int = 1
     law_pairs: int = 30
@@ -64,7 +78,7 @@ class Effort:
     @classmethod
     def quick(cls) -> Effort:
         """Return the effort of a minute or two."""
-        return cls(game_runs=120, canary_runs=20, replay_rows=45, law_pairs=8)
+        return cls(game_runs=120, canary_runs=20, transcripts=5_000, table_runs=4, replay_rows=45, law_pairs=8)
 
 
 @dataclass(frozen=True)
@@ -82,7 +96,7 @@ class AuditRow:
     claimed, delta : float
         What the subject promises.
     measured : float or None
-        The epsilon that was measured: a lower bound, or what the ledger says. None for replay and laws.
+        The epsilon that was measured: a lower bound, or what the ledger says. None for replay, laws and tables.
     ok : bool
         Whether the promise stands.
     words : str
@@ -181,7 +195,10 @@ def _workers(jobs: int) -> Iterator[Callable[..., Iterable[AuditRow]]]:
 def _tasks() -> list[_Task]:
     """Return all pieces of work, by instrument."""
     subjects = SUBJECTS.values()
+    ours = [subject.key for subject in subjects if subject.kind == "ours"]
     return [
+        *(_Task("tight", key) for key in ours),
+        *(_Task("tables", key, number) for key in ours for number in range(len(whole_run_pairs()))),
         *(_Task("replay", subject.key) for subject in subjects),
         # The peers make no choice among candidates whose law could be listed.
         *(_Task("exact law", subject.key) for subject in subjects if subject.key.startswith("dpm")),
@@ -197,6 +214,10 @@ def _perform(effort: Effort, seed: int, task: _Task) -> AuditRow:
     subject = SUBJECTS[task.subject]
     with warnings.catch_warnings(), threadpool_limits(1):  # threads of small work wait longer than they work
         warnings.simplefilter("ignore", NotReleasableWarning)  # an audit publishes nothing
+        if task.instrument == "tight":
+            return _tight(subject, effort, seed)
+        if task.instrument == "tables":
+            return _tables(subject, whole_run_pairs()[task.number], effort, seed)
         if task.instrument == "replay":
             return _replay(subject, effort, seed)
         if task.instrument == "exact law":
@@ -206,6 +227,57 @@ def _perform(effort: Effort, seed: int, task: _Task) -> AuditRow:
         if task.instrument == "game":
             return _game(subject, game_pairs()[task.number], effort, seed + 1000 * (task.number + 1))
         return _canaries(subject, effort, seed)
+
+
+def _tight(subject: Subject, effort: Effort, seed: int) -> AuditRow:
+    """Return what a client attains who makes every draw of the subject's plan at its worst."""
+    plan = _plan(subject, seed, max_depth=None)
+    found = attained(plan)
+    sampled = simulated(
+        _plan(subject, seed, epsilon=_SIMULATED_EPSILON, max_depth=_SIMULATED_DEPTH), effort.transcripts, seed=seed
+    )
+    simulated_part = sampled.divergence(effort.confidence) / sampled.claimed_divergence
+    ok = not found.refutes and simulated_part <= 1.0
+    composed = composed_epsilon(plan, plan.delta)
+    details = {
+        "part_of_epsilon": found.epsilon / found.claimed,
+        "composed": composed,
+        "part_of_composed": found.epsilon / composed,
+        "part_of_divergence": found.divergence / found.claimed_divergence,
+        "simulated_part": simulated_part,
+        "n_transcripts": effort.transcripts,
+        "curve": [_point(plan, found, delta) for delta in _DELTAS],
+    }
+    words = "below the claim" if ok else "above the claim"
+    pair = "every planned draw at its worst"
+    return AuditRow(
+        "tight", subject.key, pair, EPSILON, subject.delta, found.epsilon, ok, words, found.used, details
+    )  # fmt: skip
+
+
+def _plan(subject: Subject, seed: int, **parameters: Any) -> Plan:
+    """Return the plan of a subject's runs."""
+    recording = record(lambda: subject.estimator(_BOUNDS, **parameters).fit(np.zeros((1, 2))), seed=seed)
+    return recording.doors[0].plan
+
+
+def _point(plan: Plan, found: Attained, delta: float) -> dict[str, float]:
+    return {
+        "delta": delta,
+        "claimed": claimed_epsilon(plan, delta),
+        "composed": composed_epsilon(plan, delta),
+        "attained": found.loss.epsilon(delta),
+    }
+
+
+def _tables(subject: Subject, pair: Pair, effort: Effort, seed: int) -> AuditRow:
+    """Return what runs on a pair of tables attain of the divergence that their plan claims."""
+    make = _maker(subject, n_clusters=9, max_depth=None, windows=16)
+    found = attained_on_tables(make, pair.table, pair.neighbour, n_runs=effort.table_runs, seed=seed)
+    ok = found.part <= 1.0 + 1e-9
+    words = "below the claim" if ok else "above the claim"
+    details = {"part": found.part, "error": found.error, "n_runs": found.n_runs}
+    return AuditRow("tables", subject.key, pair.name, EPSILON, subject.delta, None, ok, words, found.used, details)
 
 
 def replay_pairs(n_rows: int) -> list[Pair]:

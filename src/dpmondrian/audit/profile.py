@@ -18,7 +18,7 @@ __all__ = ["ComposedLoss"]
 
 _ROUNDING = 1e-13
 """Taken off every cell of a composed law, whose cells add up to 1: more than the error of the transforms."""
-_STEPS = 60
+_STEPS = 40
 
 
 class ComposedLoss:
@@ -41,13 +41,14 @@ class ComposedLoss:
         begin = sum(lowest for lowest, _, _ in cells)
         composed = _convolved([weights for _, weights, _ in cells])
         self._log_scale = math.fsum(log_total for _, _, log_total in cells)
-        self._weights = np.maximum(composed - _ROUNDING, 0.0)
-        self._losses = step * np.arange(begin, begin + len(composed), dtype=np.float64)
+        kept = np.flatnonzero(composed > _ROUNDING)
+        self._weights = composed[kept] - _ROUNDING
+        self._losses = step * (begin + kept)
 
     def delta(self, epsilon: float) -> float:
         """Return a delta that is needed at least at this epsilon: the mean of ``1 - exp(epsilon - loss)`` where positive."""
-        above = self._losses > epsilon
-        losses, weights = self._losses[above], self._weights[above]
+        above = int(np.searchsorted(self._losses, epsilon, side="right"))
+        losses, weights = self._losses[above:], self._weights[above:]
         terms = weights * np.exp(self._log_scale - self._tilt * losses) * -np.expm1(epsilon - losses)
         return float(terms.sum())
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.accounting.plan import Plan, Priced
+from dpmondrian.accounting.plan import Plan, PlannedDraw
 from dpmondrian.accounting.pld import Composition
 from dpmondrian.accounting.zcdp import bounded_range_rho, gaussian_rho
 from dpmondrian.audit import client
@@ -53,20 +53,13 @@ def composed_epsilon(plan: Plan, delta: float) -> float:
     return Composition.of(plan.draws, plan.currency, fine=True).epsilon(delta)
 
 
-def claimed_divergence(draw: _Planned) -> float:
+def claimed_divergence(draw: PlannedDraw) -> float:
     """Return the largest mean of a log-likelihood ratio that a draw's stated cost allows."""
     if draw.mechanism == "discrete Gaussian":
         return gaussian_rho(draw.multiplier)
     if draw.mechanism == "exponential mechanism":
         return bounded_range_rho(1.0 / draw.multiplier)
     return math.tanh(0.5 / draw.multiplier) / draw.multiplier
-
-
-class _Planned(Priced):
-    """What a claimed divergence is computed from."""
-
-    @property
-    def multiplier(self) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -77,7 +70,7 @@ class Attained:
     ----------
     plan : Plan
     claimed, epsilon : float
-        Epsilon at the plan's delta: stated, and needed at least.
+        Epsilon at one delta: stated, and needed at least.
     claimed_divergence, divergence : float
         Mean of the log-likelihood ratio of a whole transcript: the most that the stated costs of the draws allow, and what it is.
     used : mapping from name of a draw to float
@@ -101,13 +94,17 @@ class Attained:
         return max(parts) > _ROUNDING
 
 
-def attained(plan: Plan, *, rows_per_person: int = 1, steps: int = 50_000, reach: float = REACH) -> Attained:
+def attained(
+    plan: Plan, *, delta: float | None = None, rows_per_person: int = 1, steps: int = 50_000, reach: float = REACH
+) -> Attained:
     """Return what the client attains who makes every planned draw at its worst, by the laws that the sampler is asked for.
 
     Parameters
     ----------
     plan : Plan
         Of `DPM`: with additive noise and selections.
+    delta : float, optional
+        At which epsilons are compared. None: the plan's own.
     rows_per_person : int
     steps : int
         Of the grid of losses, up to the claimed epsilon: the bound is rounded down by half a step for every draw.
@@ -127,11 +124,10 @@ def attained(plan: Plan, *, rows_per_person: int = 1, steps: int = 50_000, reach
     used: dict[str, float] = {}
     for draw, divergence, claim in zip(plan.draws, divergences, claims, strict=True):
         used[draw.name] = max(used.get(draw.name, 0.0), divergence / claim)
-    claimed = plan.spent()
+    delta = plan.delta if delta is None else delta
+    claimed = claimed_epsilon(plan, delta)
     loss = ComposedLoss([law for parts in laws for law in parts], _NEAR * claimed, claimed / steps)
-    return Attained(
-        plan, claimed, loss.epsilon(plan.delta), math.fsum(claims), math.fsum(divergences), used, loss
-    )  # fmt: skip
+    return Attained(plan, claimed, loss.epsilon(delta), math.fsum(claims), math.fsum(divergences), used, loss)
 
 
 def _laws(plan: Plan, rows_per_person: int, reach: float) -> list[list[Laws]]:
@@ -160,13 +156,18 @@ class Simulated:
     without: NDArray[np.float64] = field(repr=False)
     with_person: NDArray[np.float64] = field(repr=False)
 
+    @property
+    def claimed_divergence(self) -> float:
+        """The most that the stated costs of the draws allow."""
+        return math.fsum(claimed_divergence(draw) for draw in self.plan.draws)
+
     def divergence(self, confidence: float = 0.95) -> float:
         """Return what the divergence is at least, with this confidence and whatever the sampler's law is.
 
         For every function T of a transcript the divergence is at least ``E[T] - ln E'[exp(T)]`` (Donsker and Varadhan); T is
         the planned log-likelihood ratio within fixed limits.
         """
-        claim = math.fsum(claimed_divergence(draw) for draw in self.plan.draws)
+        claim = self.claimed_divergence
         spread = math.sqrt(2.0 * claim)
         low, high = -claim - 3.0 * spread, claim + 2.5 * spread
         error = 0.5 * (1.0 - confidence)
@@ -188,11 +189,7 @@ def simulated(plan: Plan, n_transcripts: int, *, seed: int = 0, rows_per_person:
     seed, rows_per_person : int
     """
     there = np.repeat([0, 1], n_transcripts)
-    door = client.Door(plan, rows_per_person, seed=seed)
-    released = client.ask_everything(door, there)
-    total = np.zeros(len(there))
-    for draw, values in zip(plan.draws, released, strict=True):
-        total += client.planned_log_ratios(draw, values, rows_per_person)
+    total = client.sampled_log_ratios(plan, there, rows_per_person, seed)
     return Simulated(plan, total[:n_transcripts], total[n_transcripts:])
 
 
