@@ -7,6 +7,9 @@
 `worst_small_table`          the same for all small tables there are
 `adversarial_pairs`          neighbouring tables from a schema, made to break promises
 `search_worst_pair`          a search for the pair that uses most of a price
+`attained`                   a tight lower bound: what a plan's worst-case client attains of what is claimed
+`simulated`                  the same from what the sampler draws, with confidence
+`attained_on_tables`         the same for an estimator's runs on two neighbouring tables
 ===========================  ====================================================================================
 
 Findings hold exact values: audit with invented rows.
@@ -16,15 +19,22 @@ from dpmondrian.audit.exact_law import LawChange, exact_law, log_law, selection_
 from dpmondrian.audit.findings import Finding, Findings
 from dpmondrian.audit.neighbours import Pair, WorstPair, adversarial_pairs, alternating_gaps, search_worst_pair
 from dpmondrian.audit.replay import audit_pairs, audit_replay, compare_runs
+from dpmondrian.audit.tight import Attained, Simulated, attained, simulated
+from dpmondrian.audit.transcripts import AttainedOnTables, attained_on_tables
 
 __all__ = [
+    "Attained",
+    "AttainedOnTables",
     "Finding",
     "Findings",
     "LawChange",
     "Pair",
+    "Simulated",
     "WorstPair",
     "adversarial_pairs",
     "alternating_gaps",
+    "attained",
+    "attained_on_tables",
     "audit_pairs",
     "audit_replay",
     "compare_runs",
@@ -32,5 +42,6 @@ __all__ = [
     "log_law",
     "search_worst_pair",
     "selection_laws",
+    "simulated",
     "worst_small_table",
 ]

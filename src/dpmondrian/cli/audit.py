@@ -36,7 +36,8 @@ def audit(
 ) -> None:
     """Try to refute what our algorithms promise, and what published ones promise, with the same instruments.
 
-    Replays runs on adversarial neighbouring tables, computes exact laws of choices, plays membership games and hides canaries.
+    Composes the exact log-likelihood ratios of whole transcripts, replays runs on adversarial neighbouring tables, computes exact
+    laws of choices, plays membership games and hides canaries.
     Only invented rows are used. Writes a page (Markdown) with figures, and all rows. The exit code is 1 if a promise of
     ours, or of a peer in our version, does not stand.
 
