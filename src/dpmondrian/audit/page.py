@@ -133,8 +133,8 @@ def _introduction(rows: Sequence[AuditRow], effort: Effort, seed: int) -> str:
 
 
 _SIDE_BY_SIDE = (
-    "A lower bound above the claim refutes it. *Attained* is the tight one: so close to the claim comes an attacker who sees "
-    "every draw, for whom every draw is at its worst. The bounds of games and canaries prove little where they are low: these distinguishers see only a part of what is "
+    "A lower bound above the claim refutes it. *Attained* is the tight one: it is what an attacker attains who sees every draw "
+    "when every draw is at its worst. The bounds of games and canaries prove little where they are low: these distinguishers see only a part of what is "
     "released. What proves the promise is the [theorem](../../docs/privacy/README.md); replay and exact laws check its steps on real "
     "runs.\n\n"
     "*DPM as published* is the paper's algorithm 1 and 2 with the defects of the paper and of its reference code, written anew for "
