@@ -236,7 +236,10 @@ def test_composed_laplace_noise_has_its_exact_profile():
 def test_a_row_in_the_corner_attains_all_of_the_draws_it_moves_most(delta):
     rows = np.full((200, 1), 0.5)
     found = attained_on_tables(
-        lambda: DPM(1.0, delta, (0.0, 1.0), max_depth=0), rows, np.vstack([rows, [[1.0]]]), n_runs=3
+        lambda: DPM(epsilon=1.0, delta=delta, bounds=(0.0, 1.0), max_depth=0),
+        rows,
+        np.vstack([rows, [[1.0]]]),
+        n_runs=3,
     )
     assert 0.5 < found.part <= 1.0
     assert found.n_runs == 3
@@ -250,6 +253,9 @@ def test_a_row_in_the_corner_attains_all_of_the_draws_it_moves_most(delta):
 def test_a_row_that_changes_little_attains_little():
     rows = np.full((200, 2), 0.5)
     found = attained_on_tables(
-        lambda: DPM(1.0, 1e-6, (0.0, 1.0), max_depth=0), rows, np.vstack([rows, rows[:1]]), n_runs=2
+        lambda: DPM(epsilon=1.0, delta=1e-6, bounds=(0.0, 1.0), max_depth=0),
+        rows,
+        np.vstack([rows, rows[:1]]),
+        n_runs=2,
     )
     assert found.used["coarse sums"] < 0.01
