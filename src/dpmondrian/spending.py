@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -108,7 +109,7 @@ class Spending:
     def _charge(self, budget: Budget) -> str:
         epsilon, purpose = self._settings.epsilon, "clustering"
         paid = [e.epsilon for e in budget.read().entries if self._estimate and e.id == self._estimate.entry]
-        unpaid = max(0.0, self._bounds_epsilon - sum(paid))
+        unpaid = max(0.0, self._bounds_epsilon - math.fsum(paid))
         if unpaid > 0.0:
             epsilon, purpose = epsilon + unpaid, "clustering, and the estimate of its bounds"
         run = None if self._journal is None else self._journal.run
