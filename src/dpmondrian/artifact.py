@@ -19,6 +19,7 @@ from dpmondrian.accounting.statement import PrivacyStatement
 from dpmondrian.coordinates import Coordinates
 from dpmondrian.domain import Estimate, Schema, is_number
 from dpmondrian.exceptions import ReleaseFileError
+from dpmondrian.files.output import write_file
 from dpmondrian.tree.structure import Tree
 
 __all__ = ["FORMAT_VERSION", "Release"]
@@ -107,8 +108,14 @@ class Release:
         return self.to_json() + "\n"
 
     def save(self, path: str | Path) -> None:
-        """Write the release to a JSON file."""
-        Path(path).write_text(self._file_text(), encoding="utf-8", newline="\n")
+        """Write the release to a JSON file, whole or not at all: an older file of this name stays as it is if that fails.
+
+        Raises
+        ------
+        OutputError
+            If the file cannot be written.
+        """
+        write_file(path, self._file_text(), overwrite=True)
 
     def to_csv(self) -> str:
         """Return sizes and centres with their standard errors as CSV text, a line per cluster."""

@@ -324,7 +324,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         return plot_clusters(self.release_, x, y, ax)
 
     def save(self, path: str | Path) -> None:
-        """Write the release (centres, sizes, tree, privacy statement) to a JSON file."""
+        """Write the release (centres, sizes, tree, privacy statement) to a JSON file, whole or not at all; see `Release.save`."""
         check_is_fitted(self)
         self.release_.save(path)
 

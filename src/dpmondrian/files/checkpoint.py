@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from dpmondrian.exceptions import CheckpointError, ParameterError
 from dpmondrian.files.output import put_file, remove_leftovers, sync_folder
-from dpmondrian.files.single import NotTakenError, acquire_lock, error_name, open_single
+from dpmondrian.files.single import NotTakenError, acquire_lock, error_name, lock_handle, open_single
 
 __all__ = ["Checkpoint", "CheckpointState", "KeptDraw", "RunJournal"]
 
@@ -140,9 +140,7 @@ class Checkpoint:
         except NotTakenError as error:
             raise self.refusal(str(error)) from None
         except TimeoutError:
-            raise self.refusal(
-                "is in use: another process makes this run. Wait until that is finished, or give another file"
-            ) from None
+            raise self._in_use() from None
         except OSError as error:
             raise self.failed("cannot be locked", error) from None
         try:
@@ -168,6 +166,9 @@ class Checkpoint:
             raise self.refusal(str(error)) from None
         except OSError as error:
             raise self.failed("cannot be opened", error) from None
+        if flags & os.O_RDWR and not lock_handle(handle):  # whoever deleted the lock beside the file
+            os.close(handle)
+            raise self._in_use()
         try:
             with open(handle, "rb", closefd=False) as file:
                 return handle, _content_of(file.read())
@@ -203,6 +204,9 @@ class Checkpoint:
         if found is None:
             raise self.refusal("was removed meanwhile. Nothing was drawn. Call again")
         return found
+
+    def _in_use(self) -> CheckpointError:
+        return self.refusal("is in use: another process makes this run. Wait until that is finished, or give another file")
 
     def failed(self, failure: str, error: OSError) -> CheckpointError:
         """Return the error for a failure of the system."""

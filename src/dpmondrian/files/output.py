@@ -159,9 +159,11 @@ def put_bytes(path: str | Path, content: bytes, *, overwrite: bool = False) -> N
     """Write bytes as `write_file` writes text."""
     path = Path(path)
     with _told(path):
+        if overwrite:  # what a link leads to is replaced, and keeps its permissions
+            path = Path(os.path.realpath(path))
         _check_file(path, overwrite)
         free_reserve(path.absolute().parent)
-        put_file(path, content, overwrite=overwrite)
+        put_file(path, content, overwrite=overwrite, like=path.stat() if path.exists() else None)
 
 
 @contextmanager
@@ -259,6 +261,12 @@ def _check_file(path: Path, overwrite: bool) -> None:
         raise OutputError(f"The file {str(path)!r} cannot be written: a folder has this name. Choose another name.")
     if not overwrite and os.path.lexists(path):
         raise _exists(path)
+    if path.exists() and not path.is_file():  # such as /dev/null, which must not become a file
+        raise OutputError(f"{str(path)!r} cannot be written: it is not a regular file. Choose another name.")
+    if path.exists() and not path.stat().st_mode & 0o222:
+        raise OutputError(
+            f"The file {str(path)!r} is read-only and is not overwritten. Choose another name, or allow writing: chmod u+w."
+        )
 
 
 def _check_folder(path: Path) -> None:
