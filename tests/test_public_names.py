@@ -33,7 +33,7 @@ def test_public_names():
         "Column",
         "DPMondrianError",
         "DataError",
-        "FinishedRunWarning",
+        "FinishedRunError",
         "NotReleasableWarning",
         "OutputError",
         "ParameterError",

@@ -200,7 +200,8 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             total.
         checkpoint : path, optional
             File for what is released, as it is drawn; nothing exact is in it. If the fit is killed, the same call continues it:
-            what was drawn is taken from the file, and nothing is spent twice. Never continue two copies of one file.
+            what was drawn is taken from the file, and nothing is spent twice. Never continue two copies of one file. The file of a
+            finished run is refused (`FinishedRunError`, which has the release): delete it for a new run.
         progress : callable, optional
             Called with the name of what is drawn, how many draws of the plan are behind, and how many there are in all.
         resources : Resources, optional

@@ -11,14 +11,19 @@
     ├── RandomnessError (also OSError)     the secure generator of this system is missing or broken
     ├── BudgetError (also RuntimeError)    a draw or a plan would cost more than was allowed
     └── CheckpointError (also RuntimeError) a run cannot be continued from its checkpoint, or not be kept there
+        └── FinishedRunError               the run in the checkpoint is finished; the error has its release
 
     NotReleasableWarning (UserWarning)     the noise of this run can be reproduced: research only
-    FinishedRunWarning (UserWarning)       the checkpoint holds a whole run, whose release is returned again
 
 No message carries a value computed from the rows: only parameters, column names, types and shapes.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dpmondrian.artifact import Release
 
 __all__ = [
     "BoundsError",
@@ -26,7 +31,7 @@ __all__ = [
     "CheckpointError",
     "DPMondrianError",
     "DataError",
-    "FinishedRunWarning",
+    "FinishedRunError",
     "NotReleasableWarning",
     "OutputError",
     "ParameterError",
@@ -71,9 +76,22 @@ class CheckpointError(DPMondrianError, RuntimeError):
     """A checkpoint is damaged, of another run, in use, or cannot be written. Nothing was released that is not kept there."""
 
 
+class FinishedRunError(CheckpointError):
+    """The run in a checkpoint is finished, and its release may be that of other rows. Nothing was drawn or spent.
+
+    Attributes
+    ----------
+    release : Release
+        What the run released, paid for already: for a process that was killed before it could save it.
+    """
+
+    def __init__(self, message: str, release: Release) -> None:
+        super().__init__(message)
+        self.release = release
+
+    def __reduce__(self) -> tuple[type[FinishedRunError], tuple[str, Release]]:
+        return type(self), (str(self), self.release)
+
+
 class NotReleasableWarning(UserWarning):
     """The run used a seed, so its noise can be reproduced and protects nobody."""
-
-
-class FinishedRunWarning(UserWarning):
-    """The run was finished before: nothing was drawn or spent, and its release is returned again."""

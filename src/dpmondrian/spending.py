@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpmondrian._version import __version__
 from dpmondrian.accounting.statement import unit_words
-from dpmondrian.exceptions import BudgetError, FinishedRunWarning
+from dpmondrian.exceptions import BudgetError, FinishedRunError
 
 if TYPE_CHECKING:
     from dpmondrian.accounting.plan import Plan
@@ -95,6 +95,8 @@ class Spending:
         self._entry: str | None = None
         if budget is not None and journal is not None:
             _check_charge(budget, journal)
+        if journal is not None and journal.release is not None:
+            raise self._finished_before(journal, journal.release)
 
     def before_draw(self, name: str, n_done: int, n_planned: int) -> None:
         """Prepare a draw, made now or in an earlier part of the run: before the first one, the run is noted and charged."""
@@ -117,19 +119,33 @@ class Spending:
 
     def finish(self, release: Release) -> None:
         """Note in checkpoint and budget what was released; a release that is paid for is not lost because the latter fails."""
-        digest = release.digest()
         if self._journal is not None:
-            self._journal.finish(digest)
-            if self._journal.release is not None:
-                warnings.warn(_finished_words(self._journal, digest), FinishedRunWarning, stacklevel=3)
+            self._journal.finish(release.to_json())
+        self._note(release)
+
+    def _finished_before(self, journal: RunJournal, text: str) -> FinishedRunError:
+        """Return the error that has the release; if the run was killed before its charge could be marked, it is marked now."""
+        from dpmondrian.artifact import Release
+
+        release, self._entry = Release.from_json(text), journal.run
+        self._note(release)
+        return FinishedRunError(
+            f"The run in the checkpoint {str(journal.path)!r} is finished, perhaps on other rows. Nothing was drawn or spent. For a new "
+            "run delete the file, or give another one. If the run was stopped before its release was saved, catch FinishedRunError: its "
+            "'release' attribute is the release, which is paid for.",
+            release,
+        )
+
+    def _note(self, release: Release) -> None:
+        """Mark the charge as released, unless it is."""
         if self._budget is None or self._entry is None:
             return
         try:
             entry = self._budget.find(self._entry)
             if entry is None or not entry.is_released:
-                self._budget.finish(self._entry, digest)
+                self._budget.finish(self._entry, release.digest())
         except BudgetError as error:
-            warnings.warn(f"The release is paid for, but the budget file could not note it: {error}", stacklevel=3)
+            warnings.warn(f"The release is paid for, but the budget file could not note it: {error}", stacklevel=4)
 
 
 def _check_charge(budget: Budget, journal: RunJournal) -> None:
@@ -146,15 +162,3 @@ def _check_charge(budget: Budget, journal: RunJournal) -> None:
             "an older copy. To continue it would release once more what was paid for once. Nothing was drawn. Use the checkpoint that "
             "was finished, or another file for a new run."
         )
-
-
-def _finished_words(journal: RunJournal, digest: str) -> str:
-    words = (
-        f"The run in the checkpoint {str(journal.path)!r} was finished before; its release is returned again, and nothing was drawn "
-        "or spent. Delete the file for a new run."
-    )
-    if digest != journal.release:
-        words += (
-            " The same released values were written down in a slightly different way, since libraries have changed."
-        )
-    return words

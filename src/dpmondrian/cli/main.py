@@ -37,14 +37,13 @@ def _run() -> None:
 
     from dpmondrian.cli.commands import app
     from dpmondrian.cli.wording import in_options, system_sentence
-    from dpmondrian.exceptions import DPMondrianError, FinishedRunWarning, ParameterError
+    from dpmondrian.exceptions import DPMondrianError, ParameterError
 
     try:
         with warnings.catch_warnings():
             if not _for_developers():
                 warnings.simplefilter("ignore")
             warnings.filterwarnings("always", message="The release is paid for")
-            warnings.filterwarnings("always", category=FinishedRunWarning)
             warnings.showwarning = _show_warning
             app(prog_name="dpm")
     except ParameterError as error:
