@@ -30,6 +30,9 @@ FORMAT_VERSION = 2
 LARGEST_FILE = 2**26
 """A longer file is not read: nobody's memory is filled by opening what a stranger sent."""
 _MOST_CONTAINERS = 2**17  # lists and objects; an empty one has three characters in a file and sixty bytes in memory
+_MOST_TEXTS = 2**19  # names of fields and texts; each takes up to 200 bytes while its object is made
+_MOST_VALUES = 2**21
+_LARGEST_WIDE_TEXT = 2**23  # one character beyond ASCII can make a text take four times as much
 _MOST_CENTRE_COLUMNS = 2**16
 _MOST_NAME_CHARACTERS = 2**24  # of all indicators: each repeats the name of its column
 _MOST_LEVELS = 12
@@ -37,6 +40,7 @@ _MOST_LINES, _LONGEST_TEXT = 1000, 10**5  # of the privacy statement
 _LARGEST_ERROR = 1e120
 """Noise is up to 2**45 times, the range up to 1e3 (logarithms) times what the largest bound is, 1e100."""
 _LARGEST_NUMBER = 1e300
+_FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 @dataclass(frozen=True)
@@ -118,8 +122,11 @@ class Release:
         write_file(path, self._file_text(), overwrite=True)
 
     def to_csv(self) -> str:
-        """Return sizes and centres with their standard errors as CSV text, a line per cluster."""
-        names = self.schema.centre_names
+        """Return sizes and centres with their standard errors as CSV text, a line per cluster.
+
+        A name that a spreadsheet would take for a formula has an apostrophe before it.
+        """
+        names = [_no_formula(name) for name in self.schema.centre_names]
         table = io.StringIO()
         writer = csv.writer(table, lineterminator="\n")
         writer.writerow(
@@ -157,10 +164,14 @@ class Release:
         """Return the release saved in a JSON file."""
         with Path(path).open("rb") as file:
             content = file.read(LARGEST_FILE + 1)
+        if len(content) > (LARGEST_FILE if content.isascii() else _LARGEST_WIDE_TEXT):
+            raise ReleaseFileError("This is not a saved release: it is too large for one.")
         try:
-            return cls.from_json(content.decode("utf-8"))
+            text = content.decode("utf-8")
         except UnicodeDecodeError:
             raise ReleaseFileError("This is not a saved release: not UTF-8 text.") from None
+        del content  # it may be as large as all that comes of it
+        return cls.from_json(text)
 
     @classmethod
     def _from_dict(cls, values: Mapping[str, Any]) -> Release:
@@ -204,9 +215,20 @@ class Release:
             raise ValueError("a size or an error of a cluster is negative")
 
 
+def _no_formula(name: str) -> str:
+    """Return a name that no spreadsheet computes or hands to another program (OWASP, "CSV injection")."""
+    return f"'{name}" if name.startswith(_FORMULA_SIGNS) else name
+
+
 def _parsed(text: str) -> Any:
-    """Return the JSON values of a text that is not too large for a release, in which no field is there twice."""
-    if len(text) > LARGEST_FILE or text.count("[") + text.count("{") > _MOST_CONTAINERS:
+    """Return the JSON values of a text that is not too large for a release, in which no field is there twice.
+
+    What it will take in memory is counted before it is parsed: a container, a text and a number have their brackets, quotes and
+    commas.
+    """
+    n_containers, n_texts, n_values = text.count("[") + text.count("{"), text.count('"') // 2, text.count(",")
+    too_many = n_containers > _MOST_CONTAINERS or n_texts > _MOST_TEXTS or n_values > _MOST_VALUES
+    if len(text) > LARGEST_FILE or too_many:
         raise ReleaseFileError("This is not a saved release: it is too large for one.")
     try:
         return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_different_keys)

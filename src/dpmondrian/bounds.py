@@ -28,6 +28,7 @@ from dpmondrian.domain import Column, Estimate, Schema, nearest_names
 from dpmondrian.exceptions import BoundsError, DataError, NotReleasableWarning, ParameterError
 from dpmondrian.frames import Table, read_table
 from dpmondrian.persons import PersonLimit
+from dpmondrian.printable import printable
 from dpmondrian.release import Door
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ class SuggestedBounds:
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
 
     def __str__(self) -> str:
-        lines = [f"{name}: {_in_words(pair)}" for name, pair in self.bounds.items()]
+        lines = [f"{printable(name)}: {_in_words(pair)}" for name, pair in self.bounds.items()]
         return "\n".join(["Suggested bounds:", *(f"  {line}" for line in lines), "", str(self.privacy)])
 
 

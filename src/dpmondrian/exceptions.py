@@ -22,6 +22,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dpmondrian.printable import printable
+
 if TYPE_CHECKING:
     from dpmondrian.artifact import Release
 
@@ -41,7 +43,10 @@ __all__ = [
 
 
 class DPMondrianError(Exception):
-    """Base of every error raised on purpose by this package."""
+    """Base of every error raised on purpose by this package. Its text is one line, safe to print whatever names it quotes."""
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 class ParameterError(DPMondrianError, ValueError):

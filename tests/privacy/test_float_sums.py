@@ -47,7 +47,9 @@ def test_released_values_and_prices_are_not_added_by_the_builtin_sum():
 
 
 def test_a_builtin_sum_would_be_found():
-    assert float_sums("x = sum(v for v in vs)\ny = sum(vs, 0.0)\nz = sum(a == b for a, b in ps)\nw = math.fsum(vs)") == [1, 2]
+    assert float_sums(
+        "x = sum(v for v in vs)\ny = sum(vs, 0.0)\nz = sum(a == b for a, b in ps)\nw = math.fsum(vs)"
+    ) == [1, 2]
 
 
 def release(name):

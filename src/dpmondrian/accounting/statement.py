@@ -12,6 +12,7 @@ from dpmondrian._version import __version__
 from dpmondrian.accounting.ledger import Entry
 from dpmondrian.accounting.plan import Plan
 from dpmondrian.domain import Schema
+from dpmondrian.printable import printable
 
 if TYPE_CHECKING:
     from dpmondrian.accounting.explain import Explanation
@@ -102,7 +103,7 @@ class PrivacyStatement:
 
     def __str__(self) -> str:
         lines = [*self._words(), "", "What was drawn:", *self._table(), "", "Not protected:"]
-        return "\n".join(lines + [f"- {item}" for item in self.not_protected])
+        return "\n".join(map(printable, lines + [f"- {item}" for item in self.not_protected]))
 
     def _repr_html_(self) -> str:
         """Return what notebooks show."""

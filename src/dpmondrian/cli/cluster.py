@@ -7,7 +7,6 @@ import glob
 import io
 import json
 import os
-import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dpmondrian.cli.continuing import finished_release
 from dpmondrian.cli.inputs import (
     BoundsOption,
     ColumnsOption,
@@ -34,8 +34,8 @@ from dpmondrian.cli.inputs import (
     public_facts,
     sources_in,
 )
-from dpmondrian.cli.continuing import finished_release
 from dpmondrian.cli.labels import write_labels
+from dpmondrian.cli.show import say, say_text
 from dpmondrian.cli.stopping import charges_told, draws_told, printed, release_told
 from dpmondrian.exceptions import FinishedRunError
 
@@ -110,7 +110,7 @@ def cluster(
     parameters = {"epsilon": epsilon, "delta": delta, "n_clusters": k, "on_missing": on_missing, "random_state": seed}
     doubts = _doubts(epsilon, delta, seed)
     for sentence in doubts:
-        print(sentence, file=sys.stderr)
+        say(sentence, err=True)
     folder = out or Path(f"{_stem(files)}-clusters")
     release = cluster_files(
         sources_in(files, query, delimiter),
@@ -124,10 +124,10 @@ def cluster(
         resources=Resources(memory, threads),
     )
     for sentence in [] if quiet else _beliefs(facts):
-        print(sentence, file=sys.stderr)
+        say(sentence, err=True)
     with printed(f"The results are written to {folder}."):
         if as_json:
-            typer.echo(json.dumps(_document(release, folder, labels), indent=2))
+            say_text(json.dumps(_document(release, folder, labels), indent=2))
         elif not quiet:
             _print(release, facts, folder, labels, bool(doubts))
 
@@ -157,7 +157,9 @@ def cluster_files(
     ledger = None if budget is None else Budget(budget)
     if ledger is not None:
         ledger.read()
-    run_file = None if checkpoint is None else Checkpoint(checkpoint, {"out": os.path.basename(os.path.abspath(folder))})
+    run_file = (
+        None if checkpoint is None else Checkpoint(checkpoint, {"out": os.path.basename(os.path.abspath(folder))})
+    )
     finished = None if run_file is None else finished_release(run_file, sources, quiet)
     if labels and finished is None:
         check_new_folder(sensitive_folder(folder))
@@ -165,7 +167,9 @@ def cluster_files(
     def fitted(bars: FitBars) -> Release:
         told = replace(resources, reading=bars.read)
         try:
-            return model.fit(list(sources), budget=ledger, checkpoint=run_file, progress=bars.draw, resources=told).release_
+            return model.fit(
+                list(sources), budget=ledger, checkpoint=run_file, progress=bars.draw, resources=told
+            ).release_
         except FinishedRunError as error:  # and this is the command that made the run: its facts are the same
             return error.release
 
@@ -321,15 +325,15 @@ def _print(release: Release, facts: Public, folder: Path, labels: bool, doubtful
 
     # Without a word about people, sizes are numbers of rows.
     print_clusters(release, "people" if facts.people_known and facts.rows_per_person == 1 else "rows")
-    typer.echo(f"Written to {folder}: release.json, centres.csv and report.html (open it in a browser).")
+    say(f"Written to {folder}: release.json, centres.csv and report.html (open it in a browser).")
     if not release.privacy.releasable:
-        typer.echo(_NOT_RELEASABLE)
+        say(_NOT_RELEASABLE)
     elif doubtful:
-        typer.echo("Before you publish them, read the warnings: little is promised to the people in the table.")
+        say("Before you publish them, read the warnings: little is promised to the people in the table.")
     else:
-        typer.echo("They may be published.")
+        say("They may be published.")
     if labels:
-        typer.echo(f"{sensitive_folder(folder) / 'labels.parquet'} tells the cluster of every row: it stays with you.")
+        say(f"{sensitive_folder(folder) / 'labels.parquet'} tells the cluster of every row: it stays with you.")
 
 
 _NOT_RELEASABLE = (

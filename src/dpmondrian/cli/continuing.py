@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+from dpmondrian.cli.show import say
 
 if TYPE_CHECKING:
     from dpmondrian.files.checkpoint import Checkpoint
@@ -36,9 +37,9 @@ def finished_release(checkpoint: Checkpoint, sources: Sequence[Source], quiet: b
     _check_unchanged(checkpoint, sources)
     path, n_draws = str(checkpoint.path), len(state.draws)
     if state.release is not None and not quiet:
-        print(f"Continuing {path!r}: all draws were made before; only results are missing.", file=sys.stderr)
+        say(f"Continuing {path!r}: all draws were made before; only results are missing.", err=True)
     elif n_draws and not quiet:
-        print(f"Continuing {path!r}: {n_draws} of {state.n_planned} draws were made before.", file=sys.stderr)
+        say(f"Continuing {path!r}: {n_draws} of {state.n_planned} draws were made before.", err=True)
     return state.release
 
 

@@ -8,7 +8,6 @@ The commands themselves are imported inside, so that an interrupt meanwhile does
 from __future__ import annotations
 
 import os
-import sys
 
 __all__ = ["main"]
 
@@ -68,9 +67,13 @@ def _for_developers() -> bool:
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    print(f"Warning: {message}", file=sys.stderr)
+    from dpmondrian.cli.show import say
+
+    say(f"Warning: {message}", err=True)
 
 
 def _fail(sentence: str, code: int = 1) -> None:
-    print(sentence, file=sys.stderr)
+    from dpmondrian.cli.show import say
+
+    say(sentence, err=True)
     raise SystemExit(code) from None

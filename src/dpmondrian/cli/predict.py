@@ -18,6 +18,7 @@ from dpmondrian.cli.inputs import (
     sources_in,
 )
 from dpmondrian.cli.labels import LABEL_ENDINGS, write_labels
+from dpmondrian.cli.show import say
 from dpmondrian.cli.stopping import printed
 
 __all__ = ["ReleaseArgument", "predict"]
@@ -64,7 +65,7 @@ def predict(
     if quiet:
         return
     with printed(f"The labels are written: {out}"):
-        typer.echo(f"Written: {out}. SENSITIVE: it tells the cluster of every row and stays with you.")
+        say(f"Written: {out}. SENSITIVE: it tells the cluster of every row and stays with you.")
 
 
 def _check_apart(out: Path) -> None:

@@ -14,6 +14,8 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpmondrian.cli.show import say
+
 if TYPE_CHECKING:
     from dpmondrian.files.budget import Budget
     from dpmondrian.files.checkpoint import Checkpoint
@@ -56,7 +58,7 @@ def stoppable(command: Callable[..., None], sentence: str = NOTHING_WRITTEN) -> 
 def stop(interrupt: KeyboardInterrupt, sentence: str = NOTHING_WRITTEN) -> None:
     """Leave with a sentence, the interrupt's own if it has one, and 128 plus the number of the signal."""
     with suppress(OSError):  # the terminal may be gone
-        print(interrupt.args[0] if interrupt.args else sentence, file=sys.stderr)
+        say(interrupt.args[0] if interrupt.args else sentence, err=True)
     raise SystemExit(128 + getattr(interrupt, "number", signal.SIGINT)) from None
 
 
@@ -90,9 +92,7 @@ def charges_told(ledger: Budget | None) -> Iterator[None]:
         except BudgetError:
             charged = True  # not to be known, so rather told
         if charged and ledger is not None:
-            print(
-                f"Note: the budget {str(ledger.path)!r} was charged for this run, and stays charged.", file=sys.stderr
-            )
+            say(f"Note: the budget {str(ledger.path)!r} was charged for this run, and stays charged.", err=True)
         raise
 
 
@@ -113,9 +113,9 @@ def draws_told(checkpoint: Checkpoint | None) -> Iterator[None]:
             with suppress(CheckpointError):
                 if _n_draws(checkpoint) > before:
                     path = str(checkpoint.path)
-                    print(
+                    say(
                         f"Note: what was drawn is kept in {path!r}. The same command continues, and spends nothing twice.",
-                        file=sys.stderr,
+                        err=True,
                     )
         raise
 
@@ -134,10 +134,10 @@ def release_told(folder: Path) -> Iterator[None]:
         if isinstance(error, KeyboardInterrupt):
             error.args = ("Stopped. The labels are not written.",)
         release = shlex.quote(str(folder / "release.json"))
-        print(
+        say(
             f"Note: the release in {str(folder)!r} is complete; only the labels are missing. To write them: dpm predict {release} "
             "FILES --out labels.parquet",
-            file=sys.stderr,
+            err=True,
         )
         raise
 
@@ -168,7 +168,7 @@ def printed(written: str = "") -> Iterator[None]:
         _silence_stdout()
         if written or not gone:
             name = errno.errorcode.get(error.errno or 0, "unknown error")
-            print(f"Printing failed ({name}). {written}".rstrip(), file=sys.stderr)
+            say(f"Printing failed ({name}). {written}".rstrip(), err=True)
         raise SystemExit(0 if gone else 1) from None
 
 

@@ -219,7 +219,9 @@ class Checkpoint:
         return found
 
     def _in_use(self) -> CheckpointError:
-        return self.refusal("is in use: another process makes this run. Wait until that is finished, or give another file")
+        return self.refusal(
+            "is in use: another process makes this run. Wait until that is finished, or give another file"
+        )
 
     def failed(self, failure: str, error: OSError) -> CheckpointError:
         """Return the error for a failure of the system."""

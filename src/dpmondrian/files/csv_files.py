@@ -132,7 +132,6 @@ def _check_quotes(source: Source) -> None:
 
     Arrow takes everything up to the next quote, or the end of the file, for one value, and so loses rows without a word.
     """
-    previous = csv.field_size_limit(BLOCK_BYTES)
     try:
         with opened(source) as (file, _):
             # The readers of some compressions lack what a text layer asks for.
@@ -140,14 +139,23 @@ def _check_quotes(source: Source) -> None:
                 io.BufferedReader(_Watched(file)), "utf-8-sig", errors="surrogateescape", newline=""
             )
             _check_lines(csv.reader(lines, delimiter=source.separator, strict=True), source.separator)
-    except csv.Error:
+    except csv.Error as error:
+        if str(error).startswith("field larger than field limit"):
+            raise _too_long(source) from None
         raise failure(
             source,
             "has a quote that is opened and not closed, or not closed where its value ends, so rows would be lost. Close it, or "
             "write a quote within a value twice",
         ) from None
-    finally:
-        csv.field_size_limit(previous)
+
+
+def _too_long(source: Source) -> DataError:
+    """Return the error for a value beyond the limit of Python's csv module, which is one for the whole process and not changed."""
+    return failure(
+        source,
+        f"has a value of more than {csv.field_size_limit():,} characters, or a quote that is not closed. Close it, leave such values out, "
+        "or write the table as Parquet",
+    )
 
 
 def _check_lines(reader: Any, separator: str) -> None:
