@@ -20,6 +20,7 @@ from dpmondrian.coordinates import Coordinates
 from dpmondrian.domain import Estimate, Schema, is_number
 from dpmondrian.exceptions import ReleaseFileError
 from dpmondrian.files.output import write_file
+from dpmondrian.printable import printable
 from dpmondrian.tree.structure import Tree
 
 __all__ = ["FORMAT_VERSION", "Release"]
@@ -40,7 +41,7 @@ _MOST_LINES, _LONGEST_TEXT = 1000, 10**5  # of the privacy statement
 _LARGEST_ERROR = 1e120
 """Noise is up to 2**45 times, the range up to 1e3 (logarithms) times what the largest bound is, 1e100."""
 _LARGEST_NUMBER = 1e300
-_FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+_FORMULA_SIGNS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,8 @@ class Release:
     def to_csv(self) -> str:
         """Return sizes and centres with their standard errors as CSV text, a line per cluster.
 
-        A name that a spreadsheet would take for a formula has an apostrophe before it.
+        A name that a spreadsheet would take for a formula has an apostrophe before it, and what cannot be seen is written as an
+        escape. `to_json` has the names as they are.
         """
         names = [_no_formula(name) for name in self.schema.centre_names]
         table = io.StringIO()
@@ -217,6 +219,7 @@ class Release:
 
 def _no_formula(name: str) -> str:
     """Return a name that no spreadsheet computes or hands to another program (OWASP, "CSV injection")."""
+    name = printable(name)
     return f"'{name}" if name.startswith(_FORMULA_SIGNS) else name
 
 

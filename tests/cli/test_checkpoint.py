@@ -156,38 +156,29 @@ def test_other_options_do_not_get_results_that_were_not_written(dpm, arguments, 
 
 
 KILLED_AFTERWARDS = """
-import json, os, signal, sys
-folder, moments = sys.argv[1], range(*map(int, sys.argv[2:4]))
-os.chdir(folder)
-from dpmondrian import Budget
-from dpmondrian.cli import main
-from dpmondrian.files.checkpoint import RunJournal
-import dpmondrian.estimator, dpmondrian.kernels.compiled, dpmondrian.cli.cluster, dpmondrian.report, pyarrow.csv, pyarrow.parquet
+import json, os, shutil, signal, sys
+os.chdir(sys.argv[1])
+from dpmondrian.cli import cluster, main
+import dpmondrian.estimator, dpmondrian.kernels.compiled, dpmondrian.report, pyarrow.csv, pyarrow.parquet
 os.fsync = lambda handle: None  # a kill takes nothing that the system has been told
-watched = ["open", "close", "fsync", "link", "replace", "rename", "listdir", "fstat", "unlink", "mkdir", "rmdir"]
-real = {name: getattr(os, name) for name in watched}
+changing = ["link", "replace", "rename", "unlink", "mkdir", "rmdir"]
 
-def deadly(name, left):
+def deadly(real, left):
     def call(*arguments, **keywords):
         if left[0] == 0:
             os.kill(os.getpid(), signal.SIGKILL)
         left[0] -= 1
-        return real[name](*arguments, **keywords)
+        return real(*arguments, **keywords)
     return call
 
-def child(moment):
-    \"\"\"Run the command in a process of its own, which dies at a moment after all draws are made; None: never.\"\"\"
+def life(moment):
     process = os.fork()
     if process == 0:
-        finish = RunJournal.finish
-        def armed(*arguments):
-            left = [moment]
-            for name in watched if moment is not None else []:
-                setattr(os, name, deadly(name, left))
-            finish(*arguments)
-        RunJournal.finish = armed
+        left = [moment]
+        for name in changing:
+            setattr(os, name, deadly(getattr(os, name), left))
         sys.stdout = sys.stderr = open("told", "w")
-        sys.argv = ["dpm", *sys.argv[4:]]
+        sys.argv = ["dpm", *sys.argv[2:]]
         code = 0
         try:
             main.main()
@@ -197,44 +188,39 @@ def child(moment):
         os._exit(code)
     return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
 
+def state():
+    return [os.path.exists(name) for name in ("out", "out-sensitive/labels.parquet", "run.ckpt")]
+
 results = []
-for moment in moments:
-    Budget.create("budget.json", 1.0, 1e-6)
-    codes = [child(moment)]
-    states = [os.path.exists("out"), os.path.exists("out-sensitive/labels.parquet"), os.path.exists("run.ckpt")]
-    if codes[0] and states[2]:
-        codes.append(child(None))
-    [entry] = Budget("budget.json").read().entries
-    found = sorted(os.listdir("out")) + sorted(os.listdir("out-sensitive")), os.path.exists("run.ckpt"), entry.state
-    results.append([codes, states, found, open("told").read()])
-    import shutil
+for moment in range(60):
     for name in ("out", "out-sensitive"):
-        shutil.rmtree(name)
-    os.unlink("budget.json")
-    if codes[0] == 0:
+        shutil.rmtree(name, ignore_errors=True)
+    shutil.copy("finished.ckpt", "run.ckpt")
+    killed, states = life(moment), state()
+    code = life(-1) if killed and states[2] else 0
+    results.append([killed, states, code, open("told").read(), state(), sorted(os.listdir("out-sensitive"))])
+    if not killed:
         break
 print(json.dumps(results))
 """
 
 
-def test_a_kill_while_results_and_labels_are_written_can_be_continued(people, tmp_path):
-    """Before any call of the system: results, labels and the charge are there once in the end, and nothing hinders the next run."""
-    options = ["--budget", "budget.json", "--checkpoint", "run.ckpt", "--out", "out", "--labels", "--quiet"]
-    words = [KILLED_AFTERWARDS, str(tmp_path), "0", "200", "cluster", str(people), *BOUNDS, *options]
-    done = subprocess.run([sys.executable, "-c", *words], capture_output=True, text=True, timeout=500, check=False)
+def test_a_kill_while_results_and_labels_are_written_can_be_continued(people, arguments, tmp_path, unwritten):
+    """Before any call of the system that changes a name: in the end all is there once, and nothing hinders the next run."""
+    (tmp_path / "finished.ckpt").write_bytes(unwritten)
+    command = [sys.executable, "-c", KILLED_AFTERWARDS, tmp_path, *arguments, "--labels", "--quiet"]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     results = json.loads(done.stdout)
-    assert results[-1][0] == [0], "in the end a command is not killed"
-    for codes, _, (names, kept, state), told in results[:-1]:
-        assert codes in ([-signal.SIGKILL, 0], [-signal.SIGKILL]), told
-        assert names == ["centres.csv", "release.json", "report.html", "README.txt", "labels.parquet"]
-        assert (kept, state) == (False, "released")
-    assert {tuple(states) for _, states, *_ in results} >= {
-        (False, False, True),
-        (True, False, True),
-        (True, True, True),
-        (True, True, False),
-    }
+    assert [killed for killed, *_ in results] == [-signal.SIGKILL] * (len(results) - 1) + [0]
+    for _, _, code, told, after, names in results:
+        assert code == 0, told
+        assert after == [True, True, False]
+        assert names == ["README.txt", "labels.parquet"]
+    found = {tuple(states) for _, states, *_ in results}
+    assert found == {(False, False, True), (True, False, True), (True, True, True), (True, True, False)}
+    [entry] = Budget(tmp_path / "budget.json").read().entries
+    assert (entry.epsilon, entry.state) == (1.0, "released")
 
 
 def test_an_interrupt_says_how_to_continue(dpm, arguments, tmp_path, stop_after_every):

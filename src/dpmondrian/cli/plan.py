@@ -136,7 +136,7 @@ def _print(expected: Forecast, picture: Path | None) -> None:
     from dpmondrian.planning.words import EXPLANATION, headings, sentences, table_rows
 
     for warning in expected.warnings:
-        typer.secho(f"Warning: {warning}", fg=typer.colors.RED, bold=True)
+        say(f"Warning: {warning}", red=True)
     for sentence in sentences(expected):
         say(sentence)
     console().print(table_of(headings(expected), table_rows(expected)))

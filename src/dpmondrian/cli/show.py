@@ -32,9 +32,12 @@ _WIDTH_OF_FILES = 160
 _MOST_COLUMNS, _MOST_CLUSTERS = 7, 40
 
 
-def say(sentence: str, *, err: bool = False) -> None:
-    """Print one line on standard output, or on standard error."""
-    print(printable(sentence), file=sys.stderr if err else sys.stdout, flush=True)
+def say(sentence: str, *, err: bool = False, red: bool = False) -> None:
+    """Print one line on standard output, or on standard error; in red where colours are shown."""
+    if red:
+        console().print(printable(sentence), style="bold red", soft_wrap=True)
+    else:
+        print(printable(sentence), file=sys.stderr if err else sys.stdout, flush=True)
 
 
 def say_text(text: str, *, err: bool = False) -> None:

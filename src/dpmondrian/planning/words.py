@@ -192,7 +192,7 @@ def _known_to(error: CentreError, points: str = "points") -> str:
         return f"± {rounded(100.0 * error.half_width)} %"
     if error.scale == "share":
         return f"± {rounded(100.0 * error.half_width)} {points}"
-    return f"± {rounded(error.half_width)}" + (f" {error.unit}" if error.unit else "")
+    return f"± {rounded(error.half_width)}" + (f" {printable(error.unit)}" if error.unit else "")
 
 
 def _of_column(error: CentreError) -> str:
