@@ -20,12 +20,9 @@ No message carries a value computed from the rows: only parameters, column names
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from dpmondrian.printable import printable
-
-if TYPE_CHECKING:
-    from dpmondrian.artifact import Release
 
 __all__ = [
     "BoundsError",
@@ -90,11 +87,11 @@ class FinishedRunError(CheckpointError):
         What the run released, paid for already: for a process that was killed before it could save it.
     """
 
-    def __init__(self, message: str, release: Release) -> None:
+    def __init__(self, message: str, release: Any) -> None:
         super().__init__(message)
         self.release = release
 
-    def __reduce__(self) -> tuple[type[FinishedRunError], tuple[str, Release]]:
+    def __reduce__(self) -> tuple[type[FinishedRunError], tuple[str, Any]]:
         return type(self), (str(self), self.release)
 
 

@@ -11,7 +11,8 @@ PACKAGE = "dpmondrian"
 ROOT = Path(dpmondrian.__file__).parent
 
 ALLOWED = {
-    "exceptions": set(),
+    "printable": set(),
+    "exceptions": {"printable"},
     "mechanisms": {"exceptions"},
     "kernels": set(),
     "domain": {"exceptions", "texts"},
@@ -21,13 +22,13 @@ ALLOWED = {
     "persons": {"identities", "kernels"},
     "frames": {"domain", "exceptions", "persons", "texts"},
     "coordinates": {"_validation", "domain", "exceptions", "frames"},
-    "accounting": {"_version", "domain", "exceptions"},
+    "accounting": {"_version", "domain", "exceptions", "printable"},
     "files": {"_validation", "_version", "domain", "exceptions", "identities", "texts"},
     "streams": {"exceptions", "files", "frames", "identities"},
     "engines": {"coordinates", "domain", "exceptions", "frames", "grid", "identities", "kernels", "persons", "streams"},
     "scoring": {"kernels"},
     "release": {"accounting", "exceptions", "mechanisms"},
-    "tree": {"domain", "engines", "exceptions", "grid", "release", "scoring"},
+    "tree": {"domain", "engines", "exceptions", "grid", "printable", "release", "scoring"},
     "centres": {"accounting", "engines", "grid", "release", "tree"},
     "joining": {"centres", "engines", "release", "tree"},
     "baselines": {

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -171,7 +171,7 @@ def cluster_files(
                 list(sources), budget=ledger, checkpoint=run_file, progress=bars.draw, resources=told
             ).release_
         except FinishedRunError as error:  # and this is the command that made the run: its facts are the same
-            return error.release
+            return cast("Release", error.release)
 
     with charges_told(ledger), draws_told(run_file), FitBars(quiet) as bars:
         if finished is not None and _is_written(finished, folder):
