@@ -15,7 +15,7 @@ from dpmondrian.files.budget import Budget
 from .conftest import BOUNDS
 
 
-def interrupt(*_):
+def interrupt(*_, **__):
     raise KeyboardInterrupt
 
 
