@@ -47,7 +47,7 @@ def test_an_interrupt_while_labels_are_written_keeps_the_release(dpm, people, tm
     done = dpm("cluster", people, *BOUNDS, "--out", tmp_path / "out", "--labels")
     assert done.code == 130
     assert "is complete; only the labels are missing" in done.err
-    assert done.err.endswith("Stopped. The labels are not written.\n")
+    assert done.err.endswith(f"Stopped. Written before: {str(tmp_path / 'out')!r}.\n")
     assert sorted(os.listdir(tmp_path / "out")) == ["centres.csv", "release.json", "report.html"]
 
 

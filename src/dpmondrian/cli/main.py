@@ -1,6 +1,6 @@
 """The ``dpm`` command from the outside: its exit codes, and how errors are told.
 
-Exit codes: 0, 1 for a failure, 2 for wrong use, 130 for an interrupt.
+Exit codes: 0, 1 for a failure, 2 for wrong use, 128 and the number of a signal that ended it: 130 for an interrupt.
 
 The commands themselves are imported inside, so that an interrupt meanwhile does not end in a traceback.
 """
@@ -16,19 +16,28 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command. An error is one sentence: exit code 2 for wrong parameters, 1 for everything else."""
     try:
-        from dpmondrian.cli.stopping import prepare_streams, printed, signals_stop
+        from dpmondrian.cli.stopping import Command, prepare_streams, signals_end
 
-        prepare_streams()
-        with signals_stop(), printed():
-            _run()
-    except KeyboardInterrupt as interrupt:
+        command = Command()
+        with signals_end(command):
+            prepare_streams()
+            command.do(_run)
+    except KeyboardInterrupt:
         from dpmondrian.cli.stopping import stop
 
-        stop(interrupt)
+        stop()
 
 
 def _run() -> None:
-    """Run the command.
+    """Run the command, in a thread that no signal reaches."""
+    from dpmondrian.cli.stopping import printed
+
+    with printed():
+        _tell_errors()
+
+
+def _tell_errors() -> None:
+    """Run the command, and tell its errors.
 
     The text of an error that nobody foresaw may hold a value of the data, so only its kind is told; and warnings of libraries are
     not shown.
