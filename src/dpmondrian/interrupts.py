@@ -33,7 +33,7 @@ __all__ = [
 Answer = TypeVar("Answer")
 
 _PATIENCE = 0.5
-"""Seconds for which a stop waits for a step that lasts, and then for the work to end by itself and give back what it holds."""
+"""Seconds for which a stop waits for a step that lasts, and its caller for the work to end by itself."""
 _LONGEST_WAIT = 0.5
 """Seconds between two looks for signals, on systems where these do not end a wait."""
 
@@ -72,6 +72,8 @@ class Work:
             outcome = self._wait() if beside(context.run, self._report, function) else None
         except BaseException:
             self.stop()
+            with suppress(Empty):  # it may hold files that the caller wants to use
+                self._ended.get(timeout=_PATIENCE)
             raise
         if outcome is None:  # a system that gives no thread; better so than not at all
             return context.run(function)
@@ -97,8 +99,6 @@ class Work:
             self._gate.release()
         for cancel in tuple(self._cancels):
             beside(_quietly, cancel)
-        with suppress(Empty):
-            self._ended.get(timeout=_PATIENCE)
         return is_quiet
 
     def check(self) -> None:

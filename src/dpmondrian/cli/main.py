@@ -45,7 +45,7 @@ def _tell_errors() -> None:
     import warnings
 
     from dpmondrian.cli.commands import app
-    from dpmondrian.cli.wording import in_options, system_sentence
+    from dpmondrian.cli.wording import in_options, scarcity_sentence, system_sentence
     from dpmondrian.exceptions import DPMondrianError, FinishedRunWarning, ParameterError
 
     try:
@@ -61,10 +61,10 @@ def _tell_errors() -> None:
     except DPMondrianError as error:
         _fail(f"Error: {in_options(str(error))}")
     except OSError as error:
-        _fail(f"Error: {system_sentence(error)}")
-    except MemoryError:
-        _fail("Error: not enough memory for data of this size.")
+        _fail(f"Error: {scarcity_sentence(error) or system_sentence(error)}")
     except Exception as error:
+        if scarce := scarcity_sentence(error):
+            _fail(f"Error: {scarce}")
         if _for_developers():
             raise
         _fail(

@@ -160,15 +160,16 @@ def signals_end(command: Command) -> Iterator[None]:
                 if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
                     before = signal.signal(number, lambda number, _: command.end(number))
                     stack.callback(signal.signal, number, before)
-            atexit.unregister(_ignore_signals)
-            atexit.register(_ignore_signals)
+            atexit.unregister(_leave_signals_to_the_system)
+            atexit.register(_leave_signals_to_the_system)
         yield
 
 
-def _ignore_signals() -> None:
-    """Let nothing disturb the end of the interpreter, when all is done and said."""
+def _leave_signals_to_the_system() -> None:
+    """Let a signal end the process at once when all is done and said, and only the interpreter is still clearing up."""
     for number in _SIGNALS:
-        signal.signal(number, signal.SIG_IGN)
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
 
 
 @contextmanager
