@@ -8,7 +8,6 @@ half-written, and say what the budget file says. Prints one line per defect and 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import random
 import signal
@@ -23,13 +22,13 @@ from pathlib import Path
 
 import numpy as np
 
-from dpmondrian.files.budget import Budget
+from dpmondrian.files.budget import Budget, BudgetEntry
 from dpmondrian.files.checkpoint import Checkpoint
 
 ALLOWED_SECONDS = 2.0
 HANG_SECONDS = 60.0
-START_SECONDS = 0.5
-"""So long the interpreter itself may take to begin; nobody can answer signals before."""
+START_SHARE = 0.1
+"""Part of a run in which the interpreter itself may begin; before, nobody can answer signals."""
 
 FIT = """
 import sys, time
@@ -109,8 +108,7 @@ def perform(table: Path, kind: Kind, seed: int) -> Outcome:
         process = subprocess.Popen(
             command(kind, table, folder), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
         )
-        outcome = interrupted(process, kind, random.Random(seed).uniform(0.0, kind.longest), folder)
-    return outcome
+        return interrupted(process, kind, random.Random(seed).uniform(0.0, kind.longest), folder)
 
 
 def command(kind: Kind, table: Path, folder: Path) -> list[str]:
@@ -173,9 +171,8 @@ def judged_command(code: int, kind: Kind, moment: float, out: str, err: str, fol
     n_charges = len(charges(folder))
     if code == 0 or (code == -kind.number and "labels.parquet" in files_in(folder / "out" / "sensitive")):
         return "finished", [] if is_whole and n_charges == 1 else ["finished without results"]
-    if moment < START_SECONDS and "dpmondrian" not in err.replace("-m dpmondrian", "") and not files_in(folder / "out"):
-        if code in (-kind.number, 1) or "Stopped" not in err:
-            return "interpreter's start", []
+    if "Stopped" not in err and "dpmondrian/cli" not in err and moment < START_SHARE * kind.longest:
+        return "interpreter's start", []
     defects = []
     if code != 128 + kind.number:
         defects.append(f"ended with {code}")
@@ -194,11 +191,9 @@ def judged_command(code: int, kind: Kind, moment: float, out: str, err: str, fol
     return "written" if is_whole else "charged" if n_charges else "not charged", defects
 
 
-def charges(folder: Path) -> list[object]:
+def charges(folder: Path) -> tuple[BudgetEntry, ...]:
     """Return the entries of the budget, which must be readable."""
-    return list(json.loads((folder / "budget.json").read_text())["entries"]) and list(
-        Budget(folder / "budget.json").read().entries
-    )
+    return Budget(folder / "budget.json").read().entries
 
 
 def n_draws(folder: Path) -> int:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import atexit
 import errno
-import multiprocessing
 import os
 import shlex
 import shutil
@@ -89,8 +88,9 @@ class Command(Work):
 
     def _clean_up(self) -> None:
         """Take away what is unfinished, and end the processes that work for this one."""
-        for process in multiprocessing.active_children():
-            process.terminate()
+        if "multiprocessing" in sys.modules:
+            for process in sys.modules["multiprocessing"].active_children():
+                process.terminate()
         for path in tuple(self.unfinished):
             for _ in range(3):  # its maker may just be adding to it
                 if path.is_dir():

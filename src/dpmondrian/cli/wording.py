@@ -74,6 +74,11 @@ def scarcity_sentence(error: BaseException) -> str:
             "the system gives this process no more memory. Free some, or raise the limit of the process (ulimit -v) or container; "
             "options --threads 1 and a lower --memory take less."
         )
+    if "shared object" in text:
+        return (
+            "a library could not be loaded. If memory is scarce, free some, or raise the limit of the process (ulimit -v) or "
+            "container; else install dpmondrian again."
+        )
     if "can't start new thread" in text:
         return (
             "the system gives this process no more threads. End other programs, or raise the limit of the user (ulimit -u) or "
