@@ -418,7 +418,8 @@ class Door:
         released = self._journal.recall(draw.name, draw.level, shape)
         if released is None:
             released = drawn()
-            self._journal.keep(draw.name, draw.level, released)
+            with interrupts.lasting():
+                self._journal.keep(draw.name, draw.level, released)
         return released
 
     def _parts(self, draw: PlannedDraw, scale: float, n_changed: int, most: int) -> int:

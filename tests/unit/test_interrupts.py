@@ -177,8 +177,7 @@ def test_a_fit_ends_before_a_draw_and_can_be_continued(tmp_path, n_drawn):
     assert type(caught.value) is KeyboardInterrupt
     assert not hasattr(model, "release_")
     assert len(budget.read().entries) == 1
-    # The draw that was prepared may still be made; no other is.
-    assert len(Checkpoint(tmp_path / "run.ckpt").read().draws) in (n_drawn, n_drawn + 1)
+    assert len(Checkpoint(tmp_path / "run.ckpt").read().draws) == n_drawn
     model.fit(rows(), budget=budget, checkpoint=tmp_path / "run.ckpt")
     assert [entry.is_released for entry in budget.read().entries] == [True]
 

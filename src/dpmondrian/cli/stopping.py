@@ -143,7 +143,7 @@ def stop() -> NoReturn:
     """Leave with the last words of the command and the code of an interrupt."""
     work = current_work()
     with suppress(OSError):  # the terminal may be gone
-        print(work.last_words() if isinstance(work, Command) else NOTHING_WRITTEN, end="", file=sys.stderr)
+        print(work.last_words() if isinstance(work, Command) else f"{NOTHING_WRITTEN}\n", end="", file=sys.stderr)
     raise SystemExit(128 + signal.SIGINT) from None
 
 
@@ -231,7 +231,7 @@ def draws_told(checkpoint: Checkpoint | None) -> Iterator[None]:
 
 
 def _n_draws(checkpoint: Checkpoint) -> int:
-    state = checkpoint.read()
+    state = checkpoint.glance()
     return 0 if state is None else len(state.draws)
 
 
