@@ -2,7 +2,7 @@
 
 `dpm cluster` and `DPM.fit` are started with kernels that are in numba's cache and with an empty cache, and get SIGINT or SIGTERM at
 random moments. Each must end within two seconds, with exit code 130 or 143 or as `KeyboardInterrupt`, leave nothing
-half-written, and say what the budget file says. Prints one line per defect and a table; exit code 1 if there was a defect.
+half-written, and say what the budget file says. Prints a line per run and a table; exit code 1 if there was a defect.
 """
 
 from __future__ import annotations
@@ -232,10 +232,10 @@ def main() -> None:
         performed = pool.map(
             lambda numbered: perform(table, numbered[1], arguments.seed + numbered[0]), enumerate(chosen)
         )
-        for kind, outcome in zip(chosen, performed, strict=True):
+        for number, (kind, outcome) in enumerate(zip(chosen, performed, strict=True), start=1):
             outcomes[str(kind)].append(outcome)
-            for defect in outcome.defects:
-                print(f"DEFECT  {kind}, {outcome.ending}: {defect}", flush=True)
+            told = "; ".join(["", *(f"DEFECT {defect}" for defect in outcome.defects)])
+            print(f"{number:4} {kind}: {outcome.ending}, {outcome.seconds:.2f} s{told}", flush=True)
     sys.exit(summarised(outcomes))
 
 
