@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -114,21 +113,25 @@ class Spending:
         run = None if self._journal is None else self._journal.run
         return budget.charge(epsilon, self._settings.delta, purpose, self._unit, run)
 
-    def finish(self, release: Release) -> None:
-        """Note in checkpoint and budget what was released; a release that is paid for is not lost because the latter fails."""
-        digest = release.digest()
+    def finish(self, release: Release) -> list[Warning]:
+        """Note in checkpoint and budget what was released, and return what to warn of.
+
+        A release that is paid for is not lost because the budget cannot note it.
+        """
+        digest, remarks = release.digest(), list[Warning]()
         if self._journal is not None:
             self._journal.finish(digest)
             if self._journal.release is not None:
-                warnings.warn(_finished_words(self._journal, digest), FinishedRunWarning, stacklevel=3)
+                remarks.append(FinishedRunWarning(_finished_words(self._journal, digest)))
         if self._budget is None or self._entry is None:
-            return
+            return remarks
         try:
             entry = self._budget.find(self._entry)
             if entry is None or not entry.is_released:
                 self._budget.finish(self._entry, digest)
         except BudgetError as error:
-            warnings.warn(f"The release is paid for, but the budget file could not note it: {error}", stacklevel=3)
+            remarks.append(UserWarning(f"The release is paid for, but the budget file could not note it: {error}"))
+        return remarks
 
 
 def _check_charge(budget: Budget, journal: RunJournal) -> None:

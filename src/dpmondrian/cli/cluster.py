@@ -37,6 +37,7 @@ from dpmondrian.cli.inputs import (
 )
 from dpmondrian.cli.labels import write_labels
 from dpmondrian.cli.stopping import charges_told, draws_told, printed, release_told
+from dpmondrian.interrupts import lasting, making
 
 if TYPE_CHECKING:
     from dpmondrian.artifact import Release
@@ -210,13 +211,15 @@ def _write_sensitive(model: DPM, sources: Sequence[Source], folder: Path, quiet:
     on_missing = model.on_missing
     if model.person_id is not None and on_missing == "error":
         on_missing = "drop"  # rows that were left out for their number may lack values, and nobody has been told yet
-    with ExitStack() as failed, FitBars(quiet) as bars:
-        folder.mkdir(mode=0o700)
+    with making(folder), ExitStack() as failed, FitBars(quiet) as bars:
+        with lasting():
+            folder.mkdir(mode=0o700)
         failed.callback(shutil.rmtree, folder, ignore_errors=True)
         with new_private_file(folder / "README.txt") as file:
             file.write(NOTICE.encode())
         write_labels(folder / "labels.parquet", model.release_, on_missing, sources, threads, bars.read)
-        failed.pop_all()
+        with lasting(folder, finished=folder):
+            failed.pop_all()
 
 
 def _stem(files: Sequence[str]) -> str:

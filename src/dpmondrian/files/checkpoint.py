@@ -92,7 +92,11 @@ class Checkpoint:
         if not os.path.lexists(self.path):
             return None  # and no lock is left beside it
         with self._locked():
-            found = self._open(os.O_RDONLY)
+            return self.glance()
+
+    def glance(self) -> CheckpointState | None:
+        """Return what the file says at this moment, also while a run writes to it; None if there is no file."""
+        found = self._open(os.O_RDONLY)
         if found is None:
             return None
         handle, content = found
