@@ -29,7 +29,7 @@ from dpmondrian.release import Door
 from dpmondrian.reporting.figures.style import drawing
 from dpmondrian.scoring import STEPS
 from dpmondrian.scoring.valley import VALLEY_WEIGHT, ValleyScore, window_widths
-from dpmondrian.tree.joins import SURELY_APART
+from dpmondrian.tree.joins import APART
 
 FOLDER = Path(__file__).parent / "images"
 RUNS = 20
@@ -515,7 +515,7 @@ def print_moons() -> None:
     for run in range(RUNS):
         shape = shapes.two_moons(seed=run)
         model = fit(shape.rows, shape.bounds, run)
-        cut = model.tree_.cut(strength=SURELY_APART)
+        cut = model.tree_.cut(strength=APART)
         n_clusters.append(model.n_clusters_)
         n_cut.append(cut.n_clusters)
         by_centre.append(adjusted_rand(shape.truth, model.labels_.astype(np.int64)))

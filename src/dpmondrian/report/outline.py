@@ -10,7 +10,7 @@ import numpy as np
 from dpmondrian.report.palette import look_of
 from dpmondrian.report.selection import Shown
 from dpmondrian.report.words import number, rule_words, size_text
-from dpmondrian.tree.joins import SURELY_APART
+from dpmondrian.tree.joins import APART
 from dpmondrian.tree.structure import Tree
 
 __all__ = ["Node", "outline", "strength_words"]
@@ -127,9 +127,9 @@ def strength_words(shown: Shown) -> str:
     if not weakest:
         return "All parts of the table were joined to one cluster: nothing in it is clearly apart."
     least = min(float(tree.joins.strength[join]) for join in weakest)
-    grade = "clearly" if least >= SURELY_APART else "moderately" if least >= 0.5 else "weakly"
+    grade = "clearly" if least >= APART else "moderately" if least >= 0.5 else "weakly"
     return (
         f"The strength of a cut says how clearly its two sides are apart: 0 means not at all, 1 that hardly anyone lies "
-        f"between them. From {SURELY_APART:g} on, parts are surely apart. The clusters of this release are {grade} apart: the "
+        f"between them. From {APART:g} on, parts are surely apart. The clusters of this release are {grade} apart: the "
         f"weakest separation between two of them has strength {number(least, 2)}."
     )
