@@ -41,7 +41,7 @@ from dpmondrian.domain import Schema
 from dpmondrian.engines.base import Engine
 from dpmondrian.grid import Grid
 from dpmondrian.joining.bridges import Bridges, hidden_by_noise, measure_bridges
-from dpmondrian.joining.hierarchy import join_leaves, n_surely_apart, with_hierarchy
+from dpmondrian.joining.hierarchy import join_leaves, with_hierarchy
 from dpmondrian.release import Door
 from dpmondrian.scoring import STEPS
 from dpmondrian.scoring.combine import Score
@@ -279,8 +279,8 @@ def _joined_leaves(
     if hidden_by_noise(means):
         return _Found(means, np.arange(len(sizes)), hidden=True)
     bridges, inhabited = measure_bridges(engine, door, means, sizes, size_errors)
-    joins, strengths = join_leaves(bridges, inhabited, means.places)
-    fewest = n_surely_apart(strengths, bridges.n_measured)
+    joined = join_leaves(bridges, inhabited, means.places)
+    joins, fewest = joined.joins, joined.n_surely_apart()
     most = min(len(sizes), fewest + MOST_LEVELS - 1) if fewest > 1 else 1
     level = _best_level(engine, door, means, sizes, [joins.tops(k) for k in range(fewest, most + 1)])
     group = joins.groups(fewest + level)

@@ -81,8 +81,9 @@ class Bridges:
     ----------
     profile : float64 array of shape (n_leaves, n_leaves, BRIDGE_BINS)
         Rows by bin, on the way from the first leaf to the second; 0 where no bridge was measured.
-    measured : bool array of shape (n_leaves, n_leaves)
-        Whether the two are neighbours, between which a bridge was measured.
+    facing : float64 array of shape (n_leaves, n_leaves)
+        Share of the rows of the first leaf that face the second: neighbours share them by the squares of their distances, since
+        in flat data a wider way holds more rows. 0 where no bridge was measured.
     sizes, size_errors : float64 arrays of shape (n_leaves,)
         Of the leaves; sizes are positive.
     deviation : float
@@ -90,15 +91,15 @@ class Bridges:
     """
 
     profile: NDArray[np.float64]
-    measured: NDArray[np.bool_]
+    facing: NDArray[np.float64]
     sizes: NDArray[np.float64]
     size_errors: NDArray[np.float64]
     deviation: float
 
     @property
-    def n_measured(self) -> int:
-        """Number of bridges."""
-        return int(np.triu(self.measured).sum())
+    def n_bridges(self) -> int:
+        """Number of pairs of neighbours, between which a bridge was measured."""
+        return int((np.triu(self.facing) > 0.0).sum())
 
     def strength_between(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> Strength:
         """Return how clearly two groups of leaves are apart.
@@ -108,7 +109,7 @@ class Bridges:
         of the two ends. Where no bridge was measured nothing is known: 0 with an error of 1.
         """
         block = np.ix_(first, second)
-        n_bridges = self.measured[block].sum()
+        n_bridges = (self.facing[block] > 0.0).sum()
         if not n_bridges:
             return Strength(0.0, 1.0, 0.0)
         way = self.profile[block].sum(axis=(0, 1))
@@ -133,11 +134,8 @@ class Bridges:
         return Strength(float(1.0 - ratio), float(error), float(flat))
 
     def _facing(self, group: NDArray[np.int64], other: NDArray[np.int64]) -> tuple[float, float]:
-        """Return the rows of a group that face another one, with the variance of that.
-
-        A leaf with six neighbours of which two belong to the other group faces it with a third of its rows.
-        """
-        share = self.measured[np.ix_(group, other)].sum(axis=1) / self.measured[group].sum(axis=1)
+        """Return the rows of a group that face another one, with the variance of that."""
+        share = self.facing[np.ix_(group, other)].sum(axis=1)
         variance = self.size_errors[group] ** 2 + self.sizes[group]
         return float(share @ self.sizes[group]), float(share**2 @ variance)
 
@@ -187,7 +185,9 @@ def measure_bridges(
     profile[first, second], profile[second, first] = ways, ways[:, ::-1]
     near = others + profile[:, :, :MIDDLE].sum(axis=(1, 2))
     deviation = door.count_deviation(None, "bridge")
-    bridges = Bridges(profile, pair_of >= 0, np.maximum(sizes, 1.0), size_errors, deviation)
+    width = np.where(pair_of >= 0, np.maximum(squared_distances(centres.astype(np.float64)), 1.0), 0.0)
+    facing = width / width.sum(axis=1, keepdims=True)
+    bridges = Bridges(profile, facing, np.maximum(sizes, 1.0), size_errors, deviation)
     return bridges, near >= _LEAST_NEAR * sizes
 
 

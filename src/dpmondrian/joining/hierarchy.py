@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from dpmondrian.joining.order import Groups
 from dpmondrian.tree.joins import APART, Joins
 from dpmondrian.tree.structure import Tree
 
-__all__ = ["DOUBT", "FLAT_STRENGTH", "join_leaves", "n_surely_apart", "with_hierarchy"]
+__all__ = ["DOUBT", "FLAT_STRENGTH", "Joined", "join_leaves", "with_hierarchy"]
 
 FLAT_STRENGTH = 0.4
 """Strength that clusters must surely exceed, taken together. Cuts through flat, Gaussian, heavy-tailed or exponential data
@@ -25,10 +25,44 @@ DOUBT = 0.05
 the hierarchy chooses among them."""
 
 
-def join_leaves(
-    bridges: Bridges, inhabited: NDArray[np.bool_], places: NDArray[np.float64]
-) -> tuple[Joins, list[Strength]]:
-    """Return the joins of all leaves, and the strength of each.
+class Joined(NamedTuple):
+    """Leaves joined two by two.
+
+    Attributes
+    ----------
+    joins : Joins
+        As they are released.
+    strengths : list of Strength
+        Of the joins, in their order.
+    at_most : list of float
+        The strength that each join can have at most, if noise explains all rows midway that it can.
+    n_bridges : int
+        Number of bridges that were compared.
+    """
+
+    joins: Joins
+    strengths: list[Strength]
+    at_most: list[float]
+    n_bridges: int
+
+    def n_surely_apart(self) -> int:
+        """Return the number of clusters that are surely apart.
+
+        It is the largest to which the joins can be undone, the last one first, so that each of them can have a strength of
+        `APART`, and the mean of their strengths, weighted by the rows that would lie midway in flat data, surely exceeds
+        `FLAT_STRENGTH`. A small cluster alone is often too small for certainty; fifty of them, with nobody between any, are not.
+        """
+        sure = NormalDist().inv_cdf(1.0 - DOUBT / self.n_bridges)
+        value, error, weight = np.array(self.strengths)[::-1].T
+        mean = np.cumsum(weight * value) / np.cumsum(weight)
+        mean_error = np.sqrt(np.cumsum((weight * error) ** 2)) / np.cumsum(weight)
+        can_be = np.logical_and.accumulate(np.array(self.at_most)[::-1] >= APART)
+        surely = np.flatnonzero(can_be & (mean - sure * mean_error > FLAT_STRENGTH))
+        return int(surely.max(initial=-1)) + 2
+
+
+def join_leaves(bridges: Bridges, inhabited: NDArray[np.bool_], places: NDArray[np.float64]) -> Joined:
+    """Return the joins of all leaves.
 
     The two groups that can be apart least are joined first; where nothing surely lies between any, the two nearest.
 
@@ -47,14 +81,16 @@ def join_leaves(
     strength = np.array([groups.strengths_at_most(i, number) for i in range(n_leaves)])
     distance = squared_distances(places)
     lost = ~inhabited
-    strength[(lost[:, None] | lost) & bridges.measured] = -np.inf
+    strength[(lost[:, None] | lost) & (groups.n_bridges > 0)] = -np.inf
     np.fill_diagonal(strength, np.inf)
     open_groups = np.ones(n_leaves, dtype=bool)
-    joins, found = np.empty((n_leaves - 1, 2), dtype=np.int64), []
+    joins = np.empty((n_leaves - 1, 2), dtype=np.int64)
+    found, at_most = [], []
     for join in range(n_leaves - 1):
         weakest = np.flatnonzero(strength == strength.min())
         i, j = sorted(divmod(int(weakest[np.argmin(distance.ravel()[weakest])]), n_leaves))
         joins[join] = number[i], number[j]
+        at_most.append(float(strength[i, j]))
         between = bridges.strength_between(leaves[i], leaves[j])
         # Where nobody lives nothing is empty between.
         found.append(between._replace(value=min(between.value, 0.0)) if lost[i] or lost[j] else between)
@@ -72,24 +108,7 @@ def join_leaves(
             strength[i, others] = strength[others, i] = np.where(no_doubt, -np.inf, new_strength)
             distance[i, others] = distance[others, i] = ((places[others] - places[i]) ** 2).sum(axis=1)
     released = np.array([between.released() for between in found])
-    return Joins(joins[:, 0], joins[:, 1], released[:, 0], released[:, 1]), found
-
-
-def n_surely_apart(strengths: Sequence[Strength], n_bridges: int) -> int:
-    """Return how many clusters are surely apart: as many as the joins can be undone to, from the last one on, so that
-
-    - each of these joins may have a strength of `APART`, within its error, and
-    - the mean of their strengths, weighted by the rows that would lie midway in flat data, surely exceeds `FLAT_STRENGTH`.
-
-    A small cluster alone is often too small for certainty; a hundred of them with nobody between any are not.
-    """
-    sure = NormalDist().inv_cdf(1.0 - DOUBT / n_bridges)
-    value, error, weight = np.array(strengths)[::-1].T
-    may_be_apart = np.logical_and.accumulate(value + sure * error >= APART)
-    mean = np.cumsum(weight * value) / np.cumsum(weight)
-    mean_error = np.sqrt(np.cumsum((weight * error) ** 2)) / np.cumsum(weight)
-    surely = np.flatnonzero(may_be_apart & (mean - sure * mean_error > FLAT_STRENGTH))
-    return int(surely.max(initial=-1)) + 2
+    return Joined(Joins(*joins.T, *released.T), found, at_most, bridges.n_bridges)
 
 
 def with_hierarchy(tree: Tree, leaf_centres: NDArray[np.float64], bridges: Bridges | None, joins: Joins | None) -> Tree:
