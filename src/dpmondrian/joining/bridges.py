@@ -36,7 +36,7 @@ BRIDGE_BINS = 5
 MIDDLE = BRIDGE_BINS // 2
 
 FLAT_SHARE = 0.2
-"""Rows in the middle bin between two halves of flat data, as a share of a half: a bridge like this separates nothing."""
+"""Rows in a bin between two halves of flat data, as a share of a half: a bridge like this separates nothing."""
 
 VALLEY = 2.0
 """Strength per depth of a valley: at half the height of the lower peak it is full."""
@@ -57,11 +57,11 @@ class Strength(NamedTuple):
     Attributes
     ----------
     value : float
-        1 if nobody lies midway between them, 0 if as many as in flat data; noise may carry it beyond both.
+        1 if nobody lies between them, 0 if as many as in flat data; noise may carry it beyond both.
     error : float
         Standard error of the value, from the noise of all counts and from the chance with which rows fall into them.
     weight : float
-        Rows that would lie midway in flat data.
+        Rows that would lie between them in flat data.
     """
 
     value: float
@@ -81,9 +81,11 @@ class Bridges:
     ----------
     profile : float64 array of shape (n_leaves, n_leaves, BRIDGE_BINS)
         Rows by bin, on the way from the first leaf to the second; 0 where no bridge was measured.
+    measured : bool array of shape (n_leaves, n_leaves)
+        Whether the two are neighbours, between which a bridge was measured.
     facing : float64 array of shape (n_leaves, n_leaves)
-        Share of the rows of the first leaf that face the second: neighbours share them by the squares of their distances, since
-        in flat data a wider way holds more rows. 0 where no bridge was measured.
+        Share of the rows of the first leaf that face the second, in flat data: the leaves that it sees share them by their
+        distances, since a way twice as long holds twice as many rows. 0 where a third leaf stands between.
     sizes, size_errors : float64 arrays of shape (n_leaves,)
         Of the leaves; sizes are positive.
     deviation : float
@@ -91,53 +93,47 @@ class Bridges:
     """
 
     profile: NDArray[np.float64]
+    measured: NDArray[np.bool_]
     facing: NDArray[np.float64]
     sizes: NDArray[np.float64]
     size_errors: NDArray[np.float64]
     deviation: float
 
-    @property
-    def n_bridges(self) -> int:
-        """Number of pairs of neighbours, between which a bridge was measured."""
-        return int((np.triu(self.facing) > 0.0).sum())
-
     def strength_between(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> Strength:
         """Return how clearly two groups of leaves are apart.
 
-        It is ``1 - rows / flat``, where `rows` lie midway, and `flat` would if the leaves were flat: `FLAT_SHARE` of the rows
-        that face the other group. Or more, if a valley shows on the way: `VALLEY` times its depth relative to the lower
-        of the two ends. Where no bridge was measured nothing is known: 0 with an error of 1.
+        It is ``1 - rows / flat``, where `rows` lie on the ways between leaves that see each other, and `flat` would if the leaves
+        were flat: `FLAT_SHARE` of the rows that face the other group, for each bin. Two looks, at the middle bin and at all
+        between the outermost. Or more, if a valley shows on the way: `VALLEY` times its depth relative to the lower of the
+        two ends. Where no two leaves see each other nothing is known: 0 with an error of 1.
         """
         block = np.ix_(first, second)
-        n_bridges = (self.facing[block] > 0.0).sum()
+        seen = self.facing[block] > 0.0
+        n_bridges = seen.sum()
         if not n_bridges:
             return Strength(0.0, 1.0, 0.0)
-        way = self.profile[block].sum(axis=(0, 1))
+        way = self.profile[block][seen].sum(axis=0)
         # A count of n rows varies by sqrt(n) from sample to sample; one more, since where none were met there may be some.
         variance = n_bridges * self.deviation**2 + np.maximum(way, 0.0) + 1.0
-        looks = [self._share(way, variance, first, second)]
+        facing = min(self._facing(first, second), self._facing(second, first))
+        looks = [_share(way[bins], variance[bins], facing) for bins in (slice(MIDDLE, MIDDLE + 1), slice(1, -1))]
         looks += [_valley(way, variance, (a, b)) for a in range(MIDDLE) for b in range(MIDDLE + 1, BRIDGE_BINS)]
         return max(looks, key=lambda look: look.value - _CAUTION * look.error)
-
-    def _share(
-        self,
-        way: NDArray[np.float64],
-        variance: NDArray[np.float64],
-        first: NDArray[np.int64],
-        second: NDArray[np.int64],
-    ) -> Strength:
-        """Return the strength by the share of the rows midway in those that face the other group, on the lower side."""
-        facing, facing_variance = min(self._facing(first, second), self._facing(second, first))
-        flat = FLAT_SHARE * facing
-        ratio = way[MIDDLE] / flat
-        error = np.sqrt(variance[MIDDLE] + (FLAT_SHARE * ratio) ** 2 * facing_variance) / flat
-        return Strength(float(1.0 - ratio), float(error), float(flat))
 
     def _facing(self, group: NDArray[np.int64], other: NDArray[np.int64]) -> tuple[float, float]:
         """Return the rows of a group that face another one, with the variance of that."""
         share = self.facing[np.ix_(group, other)].sum(axis=1)
         variance = self.size_errors[group] ** 2 + self.sizes[group]
         return float(share @ self.sizes[group]), float(share**2 @ variance)
+
+
+def _share(rows: NDArray[np.float64], variance: NDArray[np.float64], facing: tuple[float, float]) -> Strength:
+    """Return the strength by the rows in some bins, compared with those that face the other group on the lower side."""
+    share = FLAT_SHARE * len(rows)
+    flat = share * facing[0]
+    ratio = rows.sum() / flat
+    error = np.sqrt(variance.sum() + (share * ratio) ** 2 * facing[1]) / flat
+    return Strength(float(1.0 - ratio), float(error), float(flat))
 
 
 def _valley(way: NDArray[np.float64], variance: NDArray[np.float64], ends: tuple[int, int]) -> Strength:
@@ -185,9 +181,12 @@ def measure_bridges(
     profile[first, second], profile[second, first] = ways, ways[:, ::-1]
     near = others + profile[:, :, :MIDDLE].sum(axis=(1, 2))
     deviation = door.count_deviation(None, "bridge")
-    width = np.where(pair_of >= 0, np.maximum(squared_distances(centres.astype(np.float64)), 1.0), 0.0)
-    facing = width / width.sum(axis=1, keepdims=True)
-    bridges = Bridges(profile, facing, np.maximum(sizes, 1.0), size_errors, deviation)
+    seen = _seen(centres, first, second)
+    length = np.zeros((n_leaves, n_leaves))
+    length[first[seen], second[seen]] = np.sqrt(np.maximum(((centres[first] - centres[second]) ** 2).sum(axis=1), 1.0))[seen]
+    length += length.T
+    facing = length / length.sum(axis=1, keepdims=True)
+    bridges = Bridges(profile, pair_of >= 0, facing, np.maximum(sizes, 1.0), size_errors, deviation)
     return bridges, near >= _LEAST_NEAR * sizes
 
 
@@ -218,6 +217,14 @@ def _shortest_links(distance: NDArray[np.float64]) -> tuple[NDArray[np.int64], N
         closer = distance[new] < gap
         nearest[closer], gap[closer] = new, distance[new][closer]
     return links[:, 0], links[:, 1]
+
+
+def _seen(centres: NDArray[np.int64], first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which pairs see each other: no third centre lies in the ball around the midpoint that touches both (public)."""
+    distance = squared_distances(centres.astype(np.float64))
+    return np.array(
+        [not np.any(distance[a] + distance[b] < distance[a, b]) for a, b in zip(first, second, strict=True)], dtype=bool
+    )
 
 
 def squared_distances(places: NDArray[np.float64]) -> NDArray[np.float64]:

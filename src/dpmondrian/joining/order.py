@@ -44,7 +44,7 @@ class Groups:
         """Return groups of one leaf each."""
         rows = bridges.profile[:, :, MIDDLE]
         clear = np.where(rows > _CLEAR * bridges.deviation, rows, 0.0)
-        n_bridges = (bridges.facing > 0.0).astype(np.float64)
+        n_bridges = bridges.measured.astype(np.float64)
         return cls(bridges.profile.copy(), clear, n_bridges, bridges.sizes.copy(), bridges.deviation)
 
     def join(self, first: int, second: int) -> None:
