@@ -292,7 +292,7 @@ def draw_cuts(plt: Any) -> Any:
 def bridge_pairs(tree: Tree, bridges: Bridges) -> tuple[tuple[int, int], tuple[int, int]]:
     """Return the pair of leaves of one cluster with the most rows midway, and the fullest pair of two clusters."""
     leaf_cluster = tree.cluster[tree.column < 0]
-    rows = np.triu(bridges.profile.sum(axis=2) * (bridges.n_pairs > 0), 1)
+    rows = np.triu(bridges.profile.sum(axis=2) * bridges.measured, 1)
     same = leaf_cluster[:, None] == leaf_cluster
     pairs = [np.unravel_index(int(np.where(which, rows, -1.0).argmax()), rows.shape) for which in (same, ~same)]
     return (int(pairs[0][0]), int(pairs[0][1])), (int(pairs[1][0]), int(pairs[1][1]))
@@ -503,8 +503,10 @@ def print_roads() -> None:
     print("  strengths", tree.joins.strength.round(2), "errors", tree.joins.strength_error.round(2))
     for a, b in bridge_pairs(tree, bridges):
         sizes = tree.size[tree.column < 0][[a, b]]
-        strength = bridges.strength_between(np.array([a]), np.array([b]), tree.size[tree.column < 0])[0]
-        print("  way", bridges.profile[a, b], "between leaves of", sizes.round(), f"strength {strength:.2f}")
+        strength, error, _ = bridges.strength_between(np.array([a]), np.array([b]))
+        facing = bridges.facing[[a, b], [b, a]].round(2)
+        print("  way", bridges.profile[a, b], "between leaves of", sizes.round(), "facing", facing, end=" ")
+        print(f"strength {strength:.2f} ± {error:.2f}")
     for name, cut in (("k=3", tree.cut(3)), ("strength=0.95", tree.cut(strength=0.95))):
         print(f"  cut({name}):", cut.sizes.round())
 

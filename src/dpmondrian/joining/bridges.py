@@ -115,12 +115,12 @@ class Bridges:
         way = self.profile[block][seen].sum(axis=0)
         # A count of n rows varies by sqrt(n) from sample to sample; one more, since where none were met there may be some.
         variance = n_bridges * self.deviation**2 + np.maximum(way, 0.0) + 1.0
-        facing = min(self._facing(first, second), self._facing(second, first))
+        facing = min(self._rows_facing(first, second), self._rows_facing(second, first))
         looks = [_share(way[bins], variance[bins], facing) for bins in (slice(MIDDLE, MIDDLE + 1), slice(1, -1))]
         looks += [_valley(way, variance, (a, b)) for a in range(MIDDLE) for b in range(MIDDLE + 1, BRIDGE_BINS)]
         return max(looks, key=lambda look: look.value - _CAUTION * look.error)
 
-    def _facing(self, group: NDArray[np.int64], other: NDArray[np.int64]) -> tuple[float, float]:
+    def _rows_facing(self, group: NDArray[np.int64], other: NDArray[np.int64]) -> tuple[float, float]:
         """Return the rows of a group that face another one, with the variance of that."""
         share = self.facing[np.ix_(group, other)].sum(axis=1)
         variance = self.size_errors[group] ** 2 + self.sizes[group]
@@ -181,12 +181,7 @@ def measure_bridges(
     profile[first, second], profile[second, first] = ways, ways[:, ::-1]
     near = others + profile[:, :, :MIDDLE].sum(axis=(1, 2))
     deviation = door.count_deviation(None, "bridge")
-    seen = _seen(centres, first, second)
-    length = np.zeros((n_leaves, n_leaves))
-    length[first[seen], second[seen]] = np.sqrt(np.maximum(((centres[first] - centres[second]) ** 2).sum(axis=1), 1.0))[seen]
-    length += length.T
-    facing = length / length.sum(axis=1, keepdims=True)
-    bridges = Bridges(profile, pair_of >= 0, facing, np.maximum(sizes, 1.0), size_errors, deviation)
+    bridges = Bridges(profile, pair_of >= 0, _facing(centres, first, second), np.maximum(sizes, 1.0), size_errors, deviation)
     return bridges, near >= _LEAST_NEAR * sizes
 
 
@@ -219,12 +214,20 @@ def _shortest_links(distance: NDArray[np.float64]) -> tuple[NDArray[np.int64], N
     return links[:, 0], links[:, 1]
 
 
-def _seen(centres: NDArray[np.int64], first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which pairs see each other: no third centre lies in the ball around the midpoint that touches both (public)."""
-    distance = squared_distances(centres.astype(np.float64))
-    return np.array(
-        [not np.any(distance[a] + distance[b] < distance[a, b]) for a, b in zip(first, second, strict=True)], dtype=bool
-    )
+def _facing(
+    centres: NDArray[np.int64], first: NDArray[np.int64], second: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the share of each leaf's rows that face another leaf, among the pairs that see each other (public).
+
+    Two centres see each other if no third one lies in the ball around the midpoint that touches both. The shortest links
+    are among these pairs, so every leaf sees another one.
+    """
+    squares = squared_distances(centres.astype(np.float64))
+    length = np.zeros_like(squares)
+    for a, b in zip(first, second, strict=True):
+        if not np.any(squares[a] + squares[b] < squares[a, b]):
+            length[a, b] = length[b, a] = max(np.sqrt(squares[a, b]), 1.0)
+    return length / length.sum(axis=1, keepdims=True)
 
 
 def squared_distances(places: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -126,10 +126,12 @@ def strength_words(shown: Shown) -> str:
     weakest = tree.joins.undone()[: n_clusters - 1]
     if not weakest:
         return "All parts of the table were joined to one cluster: nothing in it is clearly apart."
-    least = min(float(tree.joins.strength[join]) for join in weakest)
-    grade = "clearly" if least >= APART else "moderately" if least >= 0.5 else "weakly"
+    strength, error = min((float(tree.joins.strength[join]), float(tree.joins.strength_error[join])) for join in weakest)
+    grade = "clearly" if strength >= APART else "moderately" if strength >= 0.5 else "weakly"
+    sure = "" if strength - 2.0 * error > 0.0 else " With an error this large it may be chance that nobody was seen between them."
     return (
-        f"The strength of a cut says how clearly its two sides are apart: 0 means not at all, 1 that hardly anyone lies "
-        f"between them. From {APART:g} on, parts are surely apart. The clusters of this release are {grade} apart: the "
-        f"weakest separation between two of them has strength {number(least, 2)}."
+        f"The strength of a cut says how clearly its two sides are apart: 0 means no more than in evenly spread data, 1 that "
+        f"nobody lies between them. After ± stands its standard error, from noise and chance. The clusters of this release "
+        f"are {grade} apart: the weakest separation between two of them has strength {number(strength, 2)} ± "
+        f"{number(error, 2)}.{sure}"
     )
