@@ -29,7 +29,6 @@ from dpmondrian.release import Door
 from dpmondrian.reporting.figures.style import drawing
 from dpmondrian.scoring import STEPS
 from dpmondrian.scoring.valley import VALLEY_WEIGHT, ValleyScore, window_widths
-from dpmondrian.tree.joins import APART
 
 FOLDER = Path(__file__).parent / "images"
 RUNS = 20
@@ -326,9 +325,9 @@ def draw_bridges(plt: Any) -> Any:
         colours = [NARROW if i == BRIDGE_BINS // 2 else WIDE for i in range(BRIDGE_BINS)]
         bars.bar(range(BRIDGE_BINS), profile, 0.9, color=colours, alpha=0.75)
         bars.errorbar(range(BRIDGE_BINS), profile, bridges.deviation, fmt="none", ecolor=DARK, lw=1, capsize=2)
-        flat = FLAT_SHARE * min(sizes[a], sizes[b])
+        flat = FLAT_SHARE * min(sizes[a] * bridges.facing[a, b], sizes[b] * bridges.facing[b, a])
         bars.axhline(flat, color=DARK, lw=0.8, ls="--")
-        label = f"{FLAT_SHARE:g} of the\nsmaller leaf"
+        label = f"flat data: {FLAT_SHARE:g}\nof those that\nface the other"
         bars.annotate(
             label,
             (1.0, flat),
@@ -486,6 +485,8 @@ def print_numbers() -> None:
     print("16 clusters in 300 columns, 5,000 rows:", n_found(lambda run: (wide(run), (0, 1))))
     print("survey answers, 20,000 rows:", n_found(lambda run: (answers(run), (0, 4))))
     print("broad (20 clusters):", n_found(of_shape("broad")))
+    few = of_shape("separated", n_clusters=10, n_columns=5, n_rows=2_000)
+    print("10 clusters of 200 rows:", n_found(few))
     bell = [fit(*of_shape("one_gaussian", n_columns=2)(run), run, n_clusters=5).tree_.n_leaves for run in range(RUNS)]
     print("leaves of one_gaussian with n_clusters=5:", f"{min(bell)} to {max(bell)}")
     print_fashion()
@@ -504,10 +505,10 @@ def print_roads() -> None:
     for a, b in bridge_pairs(tree, bridges):
         sizes = tree.size[tree.column < 0][[a, b]]
         strength, error, _ = bridges.strength_between(np.array([a]), np.array([b]))
-        facing = bridges.facing[[a, b], [b, a]].round(2)
+        facing = (sizes * bridges.facing[[a, b], [b, a]]).round()
         print("  way", bridges.profile[a, b], "between leaves of", sizes.round(), "facing", facing, end=" ")
         print(f"strength {strength:.2f} ± {error:.2f}")
-    for name, cut in (("k=3", tree.cut(3)), ("strength=0.95", tree.cut(strength=0.95))):
+    for name, cut in (("k=3", tree.cut(3)), ("strength=0.8", tree.cut(strength=0.8))):
         print(f"  cut({name}):", cut.sizes.round())
 
 
@@ -517,12 +518,12 @@ def print_moons() -> None:
     for run in range(RUNS):
         shape = shapes.two_moons(seed=run)
         model = fit(shape.rows, shape.bounds, run)
-        cut = model.tree_.cut(strength=APART)
+        cut = model.tree_.cut(strength=0.5)
         n_clusters.append(model.n_clusters_)
         n_cut.append(cut.n_clusters)
         by_centre.append(adjusted_rand(shape.truth, model.labels_.astype(np.int64)))
         by_leaf.append(adjusted_rand(shape.truth, leaf_clusters(cut.tree, shape.rows)))
-    print("moons:", times(n_clusters), "; tree_.cut(strength=0.8):", times(n_cut))
+    print("moons:", times(n_clusters), "; tree_.cut(strength=0.5):", times(n_cut))
     print(f"  adjusted Rand index: {np.median(by_centre):.2f} by centre, {np.median(by_leaf):.2f} by leaf (medians)")
 
 

@@ -19,9 +19,9 @@ from dpmondrian.joining.bridges import (
     _neighbouring_pairs,
     measure_bridges,
 )
-from dpmondrian.joining.hierarchy import FLAT_STRENGTH, Joined, join_leaves, with_hierarchy
+from dpmondrian.joining.hierarchy import CAN_BE_APART, Joined, join_leaves, with_hierarchy
 from dpmondrian.joining.order import Groups
-from dpmondrian.tree.joins import APART, Joins
+from dpmondrian.tree.joins import FLAT_STRENGTH, Joins
 from dpmondrian.tree.structure import Tree
 
 FULL, HALF_FULL, EMPTY = [22, 20, 20, 20, 22], [10, 10, 10, 10, 10], [60, 10, 0, 10, 60]
@@ -414,7 +414,7 @@ def test_one_small_cluster_is_not_sure_but_fifty_are():
 
 def test_a_join_that_cannot_be_strong_is_not_undone():
     strengths = [Strength(1.0, 0.05, 100.0)] * 4
-    joined = Joined(Joins(*np.zeros((4, 4), dtype=np.int64)), strengths, [1.0, APART - 0.01, APART, 1.0])
+    joined = Joined(Joins(*np.zeros((4, 4), dtype=np.int64)), strengths, [1.0, CAN_BE_APART - 0.01, CAN_BE_APART, 1.0])
     assert joined.n_surely_apart() == 3
 
 

@@ -11,17 +11,16 @@ from numpy.typing import NDArray
 
 from dpmondrian.joining.bridges import Bridges, Strength, squared_distances
 from dpmondrian.joining.order import Groups
-from dpmondrian.tree.joins import APART, Joins
+from dpmondrian.tree.joins import FLAT_STRENGTH, Joins
 from dpmondrian.tree.structure import Tree
 
-__all__ = ["DOUBT", "FLAT_STRENGTH", "Joined", "join_leaves", "with_hierarchy"]
+__all__ = ["CAN_BE_APART", "DOUBT", "Joined", "join_leaves", "with_hierarchy"]
 
-FLAT_STRENGTH = 0.3
-"""Strength that clusters must surely exceed, taken together: more than cuts through one flat, Gaussian, heavy-tailed or
-exponential cloud reach."""
+CAN_BE_APART = 0.8
+"""Least strength that a join must be able to have to be undone, if noise explains all the rows between that it can."""
 
 DOUBT = 0.05
-"""Probability, at most, that chance and noise carry clusters over that line. All levels of a hierarchy share it."""
+"""Probability, at most, that noise and chance carry clusters over `FLAT_STRENGTH`. All levels of a hierarchy share it."""
 
 
 class Joined(NamedTuple):
@@ -45,14 +44,14 @@ class Joined(NamedTuple):
         """Return the number of clusters that are surely apart.
 
         It is the largest to which the joins can be undone, the last one first, so that each of them can have a strength of
-        `APART`, and the mean of their strengths, weighted by the rows that would lie between in flat data, surely exceeds
+        `CAN_BE_APART`, and the mean of their strengths, weighted by the rows that would lie between in flat data, surely exceeds
         `FLAT_STRENGTH`. A small cluster alone is often too small for certainty; fifty of them, with nobody between any, are not.
         """
         sure = NormalDist().inv_cdf(1.0 - DOUBT / len(self.strengths))
         value, error, weight = np.array(self.strengths)[::-1].T
         mean = np.cumsum(weight * value) / np.cumsum(weight)
         mean_error = np.sqrt(np.cumsum((weight * error) ** 2)) / np.cumsum(weight)
-        can_be = np.logical_and.accumulate(np.array(self.at_most)[::-1] >= APART)
+        can_be = np.logical_and.accumulate(np.array(self.at_most)[::-1] >= CAN_BE_APART)
         surely = np.flatnonzero(can_be & (mean - sure * mean_error > FLAT_STRENGTH))
         return int(surely.max(initial=-1)) + 2
 

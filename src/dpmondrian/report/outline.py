@@ -10,7 +10,7 @@ import numpy as np
 from dpmondrian.report.palette import look_of
 from dpmondrian.report.selection import Shown
 from dpmondrian.report.words import number, rule_words, size_text
-from dpmondrian.tree.joins import APART
+from dpmondrian.tree.joins import FLAT_STRENGTH
 from dpmondrian.tree.structure import Tree
 
 __all__ = ["Node", "outline", "strength_words"]
@@ -127,11 +127,13 @@ def strength_words(shown: Shown) -> str:
     if not weakest:
         return "All parts of the table were joined to one cluster: nothing in it is clearly apart."
     strength, error = min((float(tree.joins.strength[join]), float(tree.joins.strength_error[join])) for join in weakest)
-    grade = "clearly" if strength >= APART else "moderately" if strength >= 0.5 else "weakly"
-    sure = "" if strength - 2.0 * error > 0.0 else " With an error this large it may be chance that nobody was seen between them."
+    if strength - 2.0 * error > FLAT_STRENGTH:
+        verdict = "The clusters of this release are clearly apart"
+    else:
+        verdict = "Together the clusters of this release are apart, but it is not certain that each of them is"
     return (
         f"The strength of a cut says how clearly its two sides are apart: 0 means no more than in evenly spread data, 1 that "
-        f"nobody lies between them. After ± stands its standard error, from noise and chance. The clusters of this release "
-        f"are {grade} apart: the weakest separation between two of them has strength {number(strength, 2)} ± "
-        f"{number(error, 2)}.{sure}"
+        f"nobody lies between them. The number after ± is its standard error, from noise and from chance. Cuts through a "
+        f"single cloud seldom exceed {FLAT_STRENGTH:g}. {verdict}: the weakest separation between two of them "
+        f"has strength {number(strength, 2)} ± {number(error, 2)}."
     )
