@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: demo test browser java lint format types bench scale reproduce audit fuzz scan sbom lock clean
+.PHONY: demo test browser java lint format types bench scale reproduce audit fuzz interrupts scan sbom lock clean
 
 demo: $(STAMP)  ## cluster an example: centres, sizes, rules, privacy statement, and a report to open in a browser
 	rm -rf demo-output
@@ -49,6 +49,10 @@ audit: $(STAMP)  ## try to refute every promise, ours and published ones, into r
 fuzz: $(STAMP)  ## try odd inputs, other ones in every run: EXAMPLES of each kind, an hour or so; "make test" tries a few
 	DPMONDRIAN_FUZZ=$(EXAMPLES) $(BIN)/python -m pytest -n auto tests/fuzz
 fuzz: EXAMPLES ?= 3000
+
+interrupts: $(STAMP)  ## interrupt real processes at random moments, RUNS of them: half an hour or so
+	$(BIN)/python tests/campaigns/interrupts.py --runs $(RUNS)
+interrupts: RUNS ?= 500
 
 # Without --strict, pip-audit passes when its service cannot be reached: "could not be audited" is no finding for it.
 scan: $(STAMP)  ## look the locked dependencies up in the database of known vulnerabilities; fails where that is out of reach

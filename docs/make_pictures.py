@@ -29,7 +29,6 @@ from dpmondrian.release import Door
 from dpmondrian.reporting.figures.style import drawing
 from dpmondrian.scoring import STEPS
 from dpmondrian.scoring.valley import VALLEY_WEIGHT, ValleyScore, window_widths
-from dpmondrian.tree.joins import SURELY_APART
 
 FOLDER = Path(__file__).parent / "images"
 RUNS = 20
@@ -292,7 +291,7 @@ def draw_cuts(plt: Any) -> Any:
 def bridge_pairs(tree: Tree, bridges: Bridges) -> tuple[tuple[int, int], tuple[int, int]]:
     """Return the pair of leaves of one cluster with the most rows midway, and the fullest pair of two clusters."""
     leaf_cluster = tree.cluster[tree.column < 0]
-    rows = np.triu(bridges.profile.sum(axis=2) * (bridges.n_pairs > 0), 1)
+    rows = np.triu(bridges.profile.sum(axis=2) * bridges.measured, 1)
     same = leaf_cluster[:, None] == leaf_cluster
     pairs = [np.unravel_index(int(np.where(which, rows, -1.0).argmax()), rows.shape) for which in (same, ~same)]
     return (int(pairs[0][0]), int(pairs[0][1])), (int(pairs[1][0]), int(pairs[1][1]))
@@ -326,9 +325,9 @@ def draw_bridges(plt: Any) -> Any:
         colours = [NARROW if i == BRIDGE_BINS // 2 else WIDE for i in range(BRIDGE_BINS)]
         bars.bar(range(BRIDGE_BINS), profile, 0.9, color=colours, alpha=0.75)
         bars.errorbar(range(BRIDGE_BINS), profile, bridges.deviation, fmt="none", ecolor=DARK, lw=1, capsize=2)
-        flat = FLAT_SHARE * min(sizes[a], sizes[b])
+        flat = FLAT_SHARE * min(sizes[a] * bridges.facing[a, b], sizes[b] * bridges.facing[b, a])
         bars.axhline(flat, color=DARK, lw=0.8, ls="--")
-        label = f"{FLAT_SHARE:g} of the\nsmaller leaf"
+        label = f"flat data: {FLAT_SHARE:g}\nof those that\nface the other"
         bars.annotate(
             label,
             (1.0, flat),
@@ -486,6 +485,8 @@ def print_numbers() -> None:
     print("16 clusters in 300 columns, 5,000 rows:", n_found(lambda run: (wide(run), (0, 1))))
     print("survey answers, 20,000 rows:", n_found(lambda run: (answers(run), (0, 4))))
     print("broad (20 clusters):", n_found(of_shape("broad")))
+    few = of_shape("separated", n_clusters=10, n_columns=5, n_rows=2_000)
+    print("10 clusters of 200 rows:", n_found(few))
     bell = [fit(*of_shape("one_gaussian", n_columns=2)(run), run, n_clusters=5).tree_.n_leaves for run in range(RUNS)]
     print("leaves of one_gaussian with n_clusters=5:", f"{min(bell)} to {max(bell)}")
     print_fashion()
@@ -503,9 +504,11 @@ def print_roads() -> None:
     print("  strengths", tree.joins.strength.round(2), "errors", tree.joins.strength_error.round(2))
     for a, b in bridge_pairs(tree, bridges):
         sizes = tree.size[tree.column < 0][[a, b]]
-        strength = bridges.strength_between(np.array([a]), np.array([b]), tree.size[tree.column < 0])[0]
-        print("  way", bridges.profile[a, b], "between leaves of", sizes.round(), f"strength {strength:.2f}")
-    for name, cut in (("k=3", tree.cut(3)), ("strength=0.95", tree.cut(strength=0.95))):
+        strength, error, _ = bridges.strength_between(np.array([a]), np.array([b]))
+        facing = (sizes * bridges.facing[[a, b], [b, a]]).round()
+        print("  way", bridges.profile[a, b], "between leaves of", sizes.round(), "facing", facing, end=" ")
+        print(f"strength {strength:.2f} ± {error:.2f}")
+    for name, cut in (("k=3", tree.cut(3)), ("strength=0.8", tree.cut(strength=0.8))):
         print(f"  cut({name}):", cut.sizes.round())
 
 
@@ -515,12 +518,12 @@ def print_moons() -> None:
     for run in range(RUNS):
         shape = shapes.two_moons(seed=run)
         model = fit(shape.rows, shape.bounds, run)
-        cut = model.tree_.cut(strength=SURELY_APART)
+        cut = model.tree_.cut(strength=0.5)
         n_clusters.append(model.n_clusters_)
         n_cut.append(cut.n_clusters)
         by_centre.append(adjusted_rand(shape.truth, model.labels_.astype(np.int64)))
         by_leaf.append(adjusted_rand(shape.truth, leaf_clusters(cut.tree, shape.rows)))
-    print("moons:", times(n_clusters), "; tree_.cut(strength=0.8):", times(n_cut))
+    print("moons:", times(n_clusters), "; tree_.cut(strength=0.5):", times(n_cut))
     print(f"  adjusted Rand index: {np.median(by_centre):.2f} by centre, {np.median(by_leaf):.2f} by leaf (medians)")
 
 

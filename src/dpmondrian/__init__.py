@@ -9,11 +9,15 @@ Names are loaded when they are first used, so that ``import dpmondrian`` itself 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 from dpmondrian._version import __version__
 
+TYPE_CHECKING = (
+    False  # not from typing, which takes longer to load than all else here, and until then ``dpm`` hears no signal
+)
 if TYPE_CHECKING:
+    from typing import Any
+
     from dpmondrian.accounting.statement import PrivacyStatement
     from dpmondrian.artifact import Release
     from dpmondrian.bounds import suggest_bounds

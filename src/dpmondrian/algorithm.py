@@ -49,7 +49,7 @@ from dpmondrian.scoring.valley import ValleyScore
 from dpmondrian.tree.consistency import consistent_counts
 from dpmondrian.tree.grower import GrownTree, SplitRule, grow
 from dpmondrian.tree.intervals import choose_n_intervals
-from dpmondrian.tree.joins import SURELY_APART, Joins
+from dpmondrian.tree.joins import Joins
 from dpmondrian.tree.structure import Tree, release_tree
 
 __all__ = ["ALPHA", "ALPHA_WITH_K", "DEPTH", "DEPTH_WITH_K", "Clustering", "Settings", "cluster", "make_plan"]
@@ -167,10 +167,10 @@ def cluster(engine: Engine, door: Door, schema: Schema, settings: Settings) -> C
     tree = grow(engine, door, grid, _split_rule(door, settings, grid), noisy_total)
     noisy_sizes, size_errors = _sizes(tree, door, settings)
     measured = grid.measured  # from here on directions do not matter
-    leaves = leaf_groups(tree.leaves, measured, noisy_sizes[tree.leaf_numbers])
-    finder = MeanFinder(engine, door, measured, noisy_total=round(float(noisy_sizes[tree.leaf_numbers].sum())))
-    found = _find_clusters(engine, door, measured, finder, leaves, settings)
     leaf_sizes, leaf_errors = noisy_sizes[tree.leaf_numbers], size_errors[tree.leaf_numbers]
+    leaves = leaf_groups(tree.leaves, measured, leaf_sizes)
+    finder = MeanFinder(engine, door, measured, noisy_total=round(float(leaf_sizes.sum())))
+    found = _find_clusters(engine, door, measured, finder, leaves, leaf_errors, settings)
     if settings.paper:
         cells = _summed_cells(found, leaf_sizes, leaf_errors)
     elif found.hidden:
@@ -242,7 +242,13 @@ def _sizes(tree: GrownTree, door: Door, settings: Settings) -> tuple[NDArray[np.
 
 
 def _find_clusters(
-    engine: Engine, door: Door, grid: Grid, finder: MeanFinder, leaves: Groups, settings: Settings
+    engine: Engine,
+    door: Door,
+    grid: Grid,
+    finder: MeanFinder,
+    leaves: Groups,
+    leaf_errors: NDArray[np.float64],
+    settings: Settings,
 ) -> _Found:
     """Return which leaves make up a cluster: merged to k, or joined where bridges show that they are one."""
     sizes = leaves.sizes[:, 0]
@@ -252,13 +258,15 @@ def _find_clusters(
     radius = finder.radius(1, leaves, means)
     means = finder.clipped(1, leaves, means, radius)
     if settings.n_clusters is None:
-        return _joined_leaves(engine, door, means, sizes)
+        return _joined_leaves(engine, door, means, sizes, leaf_errors)
     if len(sizes) < settings.n_clusters:
         return _Found(doubled_means(means, leaves, radius, settings.n_clusters), np.arange(len(sizes)))
     return _Found(*merged_means(means, sizes, settings.n_clusters))
 
 
-def _joined_leaves(engine: Engine, door: Door, means: Means, sizes: NDArray[np.float64]) -> _Found:
+def _joined_leaves(
+    engine: Engine, door: Door, means: Means, sizes: NDArray[np.float64], size_errors: NDArray[np.float64]
+) -> _Found:
     """Return the clusters that the bridges between leaves show.
 
     Where noise hides what lies between leaves, they stay as they are, without a hierarchy. If nothing is surely apart, all
@@ -270,9 +278,9 @@ def _joined_leaves(engine: Engine, door: Door, means: Means, sizes: NDArray[np.f
         return _Found(means, np.zeros(1, dtype=np.int64), means)
     if hidden_by_noise(means):
         return _Found(means, np.arange(len(sizes)), hidden=True)
-    bridges, inhabited = measure_bridges(engine, door, means, sizes)
-    joins = join_leaves(bridges, inhabited, means.places, sizes)
-    fewest = joins.n_apart(SURELY_APART)
+    bridges, inhabited = measure_bridges(engine, door, means, sizes, size_errors)
+    joined = join_leaves(bridges, inhabited, means.places)
+    joins, fewest = joined.joins, joined.n_surely_apart()
     most = min(len(sizes), fewest + MOST_LEVELS - 1) if fewest > 1 else 1
     level = _best_level(engine, door, means, sizes, [joins.tops(k) for k in range(fewest, most + 1)])
     group = joins.groups(fewest + level)

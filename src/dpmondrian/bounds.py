@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -27,6 +28,7 @@ from dpmondrian.accounting.statement import PrivacyStatement, make_statement, un
 from dpmondrian.domain import Column, Estimate, Schema, nearest_names
 from dpmondrian.exceptions import BoundsError, DataError, NotReleasableWarning, ParameterError
 from dpmondrian.frames import Table, read_table
+from dpmondrian.interrupts import undisturbed
 from dpmondrian.persons import PersonLimit
 from dpmondrian.printable import printable
 from dpmondrian.release import Door
@@ -173,17 +175,30 @@ def suggest_bounds(
         "rows_per_person", rows_per_person, 1, 10**6, "Give the most rows that one person can have."
     )
     seed = check.seed_of(random_state)
-    wanted = _wanted(table, columns, person_id)
-    charge = _Charge(budget, epsilon, len(wanted.drawn), unit_words(rows_per_person, person_id))
-    door = Door(bounds_plan(epsilon, len(wanted.drawn)), rows_per_person, seed, charge.before_draw)
-    door.check_noise_fits(1.0)
-    if not door.secure:
+    if seed is not None:
         warnings.warn(
             "random_state is set: the noise of this run can be reproduced, so its result protects nobody and must not be "
             "released. Leave random_state=None for results to use.",
             NotReleasableWarning,
             stacklevel=2,
         )
+    return undisturbed(partial(_suggested, table, epsilon, columns, person_id, rows_per_person, budget, seed))
+
+
+def _suggested(
+    table: Any,
+    epsilon: float,
+    columns: Sequence[str] | None,
+    person_id: str | None,
+    rows_per_person: int,
+    budget: Budget | str | Path | None,
+    seed: int | None,
+) -> SuggestedBounds:
+    """Return the bounds; all parameters were checked."""
+    wanted = _wanted(table, columns, person_id)
+    charge = _Charge(budget, epsilon, len(wanted.drawn), unit_words(rows_per_person, person_id))
+    door = Door(bounds_plan(epsilon, len(wanted.drawn)), rows_per_person, seed, charge.before_draw)
+    door.check_noise_fits(1.0)
     rows = wanted.table
     if person_id is not None:
         rows = rows.limited(PersonLimit(rows_per_person, door.person_key()), "drop")

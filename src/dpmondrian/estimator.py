@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +25,10 @@ from dpmondrian.domain import Bounds, Schema, categories_in, category_use, names
 from dpmondrian.engines.local import LocalEngine, LocalSource
 from dpmondrian.engines.missing import MISSING_RULES
 from dpmondrian.engines.resources import Resources
-from dpmondrian.engines.sources import Source, open_source
+from dpmondrian.engines.sources import Source, carried, open_source
 from dpmondrian.exceptions import DataError, NotReleasableWarning, ParameterError, ReleaseFileError
 from dpmondrian.frames import Reader, Table
+from dpmondrian.interrupts import lasting, undisturbed
 from dpmondrian.labelling import Labeller
 from dpmondrian.persons import PersonLimit
 from dpmondrian.release import Door
@@ -203,17 +205,53 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             what was drawn is taken from the file, and nothing is spent twice. Never continue two copies of one file. The file of a
             finished run is refused (`FinishedRunError`, which has the release): delete it for a new run.
         progress : callable, optional
-            Called with the name of what is drawn, how many draws of the plan are behind, and how many there are in all.
+            Called with the name of what is drawn, how many draws of the plan are behind, and how many there are in all; in the
+            thread that computes.
         resources : Resources, optional
             Memory, threads and folder for temporary data, for tables on this machine.
 
         Returns
         -------
         self : DPM
+
+        Notes
+        -----
+        In the main thread of a process, the fit is computed in another one. What the handler of a signal raises meanwhile, such as
+        KeyboardInterrupt, is raised within a second, and nothing is charged or drawn afterwards. What was charged stays charged;
+        a `checkpoint` keeps what was drawn for it.
         """
         settings = self._settings()
         seed = check.seed_of(self.random_state)
         check.check_fit_options(budget, progress, resources)
+        if seed is not None:
+            warnings.warn(
+                "random_state is set: the noise of this run can be reproduced, so its result protects nobody and must not "
+                "be released. Leave random_state=None for results to publish.",
+                NotReleasableWarning,
+                stacklevel=2,
+            )
+        remarks: list[Warning] = []
+        try:
+            undisturbed(
+                carried(X, partial(self._fit, X, settings, seed, budget, checkpoint, progress, resources, remarks))
+            )
+        finally:
+            for remark in remarks:
+                warnings.warn(remark, stacklevel=2)
+        return self
+
+    def _fit(
+        self,
+        X: Any,
+        settings: Settings,
+        seed: int | None,
+        budget: Budget | str | Path | None,
+        checkpoint: Checkpoint | str | Path | None,
+        progress: Callable[[str, int, int], None] | None,
+        resources: Resources | None,
+        remarks: list[Warning],
+    ) -> None:
+        """Cluster the rows and set the fitted attributes; add to the remarks what to warn of."""
         source = open_source(X, Reader(categories_in(self.bounds), self.person_id), names_in(self.bounds))
         head = source.head
         schema = Schema.from_bounds(self.bounds, head.names, head.whole)
@@ -225,13 +263,6 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             journal = stack.enter_context(held_journal(checkpoint, facts, len(plan.draws)))
             spending = Spending(budget, journal, settings, schema, progress)
             door = Door(plan, settings.rows_per_person, seed, spending.before_draw, journal)
-            if not door.secure:
-                warnings.warn(
-                    "random_state is set: the noise of this run can be reproduced, so its result protects nobody and must not "
-                    "be released. Leave random_state=None for results to publish.",
-                    NotReleasableWarning,
-                    stacklevel=2,
-                )
             limit = PersonLimit(settings.rows_per_person, door.person_key()) if self.person_id is not None else None
             resources = resources or Resources()
             engine = stack.enter_context(source.engine(coordinates, self.on_missing, limit, resources))
@@ -239,25 +270,26 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             statement = make_statement(
                 door.plan, door.close(), schema, settings.rows_per_person, settings.variant, door.secure, self.person_id
             )
-            self._take(
-                Release(
-                    schema=schema,
-                    named=head.named,
-                    centres=clusters.centres,
-                    centre_errors=clusters.centre_errors,
-                    sizes=clusters.sizes,
-                    size_errors=clusters.size_errors,
-                    tree=clusters.tree,
-                    privacy=statement,
-                    parameters={"on_missing": self.on_missing} | settings.beyond_privacy(),
-                )
+            release = Release(
+                schema=schema,
+                named=head.named,
+                centres=clusters.centres,
+                centre_errors=clusters.centre_errors,
+                sizes=clusters.sizes,
+                size_errors=clusters.size_errors,
+                tree=clusters.tree,
+                privacy=statement,
+                parameters={"on_missing": self.on_missing} | settings.beyond_privacy(),
             )
-            spending.finish(self.release_)
-            if not head.text_names:  # scikit-learn's convention: feature names are text or not there
-                del self.feature_names_in_
+            with lasting():  # a model that somebody has gone on to use is not changed under their hands
+                self._take(release)
+                if not head.text_names:  # scikit-learn's convention: feature names are text or not there
+                    del self.feature_names_in_
+            remarks += spending.finish(release)
             if isinstance(source, LocalSource) and isinstance(source.rows, Table) and isinstance(engine, LocalEngine):
-                self._labels = self._fitted_labels(source.rows, engine, clusters.cluster_of_node, limit)
-        return self
+                labels = self._fitted_labels(source.rows, engine, clusters.cluster_of_node, limit)
+                with lasting():
+                    self._labels = labels
 
     @property
     def labels_(self) -> NDArray[np.int32]:
@@ -293,7 +325,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             For a Spark DataFrame a column to be used with it, ``X.withColumn("cluster", model.predict(X))``; for a Dask
             DataFrame or Array a Dask Series or Array: nothing is computed yet.
         """
-        return self._source(X).labels(self._labeller.labels, Resources())
+        return undisturbed(carried(X, lambda: self._source(X).labels(self._labeller.labels, Resources())))
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return the distance of every row to every centre: sensitive, stays with the holder of the rows.
@@ -302,6 +334,9 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         for all columns this is the Euclidean distance. On a log scale they are differences of logarithms. Rows are clipped
         to the bounds first. For tables on this machine.
         """
+        return undisturbed(partial(self._distances, X))
+
+    def _distances(self, X: Any) -> NDArray[np.float64]:
         source = self._source(X)
         if not isinstance(source, LocalSource):
             raise DataError(

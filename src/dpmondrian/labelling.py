@@ -12,9 +12,9 @@ from dpmondrian.artifact import Release
 from dpmondrian.coordinates import Coordinates
 from dpmondrian.engines.coded import BLOCK_ROWS
 from dpmondrian.engines.missing import MISSING_RULES, clipped_rows, missing_value_error
-from dpmondrian.engines.threads import Threads
 from dpmondrian.frames import Table
 from dpmondrian.kernels import compiled
+from dpmondrian.threads import Threads
 
 __all__ = ["Labeller"]
 

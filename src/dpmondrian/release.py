@@ -30,6 +30,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmondrian import interrupts
 from dpmondrian.accounting.ledger import Entry, Ledger
 from dpmondrian.accounting.plan import Plan, PlannedDraw
 from dpmondrian.exceptions import BudgetError, DataError, ParameterError
@@ -417,7 +418,8 @@ class Door:
         released = self._journal.recall(draw.name, draw.level, shape)
         if released is None:
             released = drawn()
-            self._journal.keep(draw.name, draw.level, released)
+            with interrupts.lasting():
+                self._journal.keep(draw.name, draw.level, released)
         return released
 
     def _parts(self, draw: PlannedDraw, scale: float, n_changed: int, most: int) -> int:
@@ -445,13 +447,14 @@ class Door:
         inverse: float,
         n_draws: int,
     ) -> None:
-        """Write the ledger before a draw; refuse noise that 64-bit integers could not hold.
+        """Write the ledger before a draw; refuse noise that 64-bit integers could not hold, and draws of a run that was stopped.
 
         `largest` is the largest scale of added noise (0 for a selection), `inverse` its largest sensitivity per scale.
         """
         if largest > _LARGEST_SCALE:
             raise BudgetError(f"The noise of {draw.name!r} would be too large to represent; it was not drawn.")
         cost = self.plan.cost_of(draw.mechanism, 1.0 / inverse, draw.delta)
+        interrupts.check()
         if self._before_draw is not None:
             self._before_draw(draw.name, self._ledger.n_written, len(self.plan.draws))
         self._ledger.write(draw, unit=unit, sensitivity=sensitivity, scale=scale, cost=cost, n_draws=n_draws)

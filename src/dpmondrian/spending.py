@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -117,35 +116,35 @@ class Spending:
         run = None if self._journal is None else self._journal.run
         return budget.charge(epsilon, self._settings.delta, purpose, self._unit, run)
 
-    def finish(self, release: Release) -> None:
-        """Note in checkpoint and budget what was released; a release that is paid for is not lost because the latter fails."""
+    def finish(self, release: Release) -> list[Warning]:
+        """Note in checkpoint and budget what was released, and return what to warn of."""
         if self._journal is not None:
             self._journal.finish(release.to_json())
-        self._note(release)
+        return self._note(release)
 
     def _finished_before(self, journal: RunJournal, text: str) -> FinishedRunError:
         """Return the error that has the release; if the run was killed before its charge could be marked, it is marked now."""
         from dpmondrian.artifact import Release
 
         release, self._entry = Release.from_json(text), journal.run
-        self._note(release)
-        return FinishedRunError(
+        words = (
             f"The run in the checkpoint {str(journal.path)!r} is finished, perhaps on other rows. Nothing was drawn or spent. For a new "
             "run delete the file, or give another one. If the run was stopped before its release was saved, catch FinishedRunError: its "
-            "'release' attribute is the release, which is paid for.",
-            release,
+            "'release' attribute is the release, which is paid for."
         )
+        return FinishedRunError(" ".join([words, *map(str, self._note(release))]), release)
 
-    def _note(self, release: Release) -> None:
-        """Mark the charge as released, unless it is."""
+    def _note(self, release: Release) -> list[Warning]:
+        """Mark the charge as released, unless it is; a release that is paid for is not lost because the budget cannot note it."""
         if self._budget is None or self._entry is None:
-            return
+            return []
         try:
             entry = self._budget.find(self._entry)
             if entry is None or not entry.is_released:
                 self._budget.finish(self._entry, release.digest())
         except BudgetError as error:
-            warnings.warn(f"The release is paid for, but the budget file could not note it: {error}", stacklevel=4)
+            return [UserWarning(f"The release is paid for, but the budget file could not note it: {error}")]
+        return []
 
 
 def _check_charge(budget: Budget, journal: RunJournal) -> None:

@@ -4,13 +4,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
 from dpmondrian.cli import cluster as command
 from dpmondrian.cli.main import main
 from dpmondrian.files.budget import Budget
+from dpmondrian.files.checkpoint import Checkpoint
 
 from .conftest import BOUNDS
 
@@ -47,7 +47,7 @@ def test_an_interrupt_while_labels_are_written_keeps_the_release(dpm, people, tm
     done = dpm("cluster", people, *BOUNDS, "--out", tmp_path / "out", "--labels")
     assert done.code == 130
     assert "is complete; only the labels are missing" in done.err
-    assert done.err.endswith("Stopped. The labels are not written.\n")
+    assert done.err.endswith(f"Stopped. Written before: {str(tmp_path / 'out')!r}.\n")
     assert sorted(os.listdir(tmp_path / "out")) == ["centres.csv", "release.json", "report.html"]
 
 
@@ -81,32 +81,99 @@ def test_an_interrupt_while_commands_are_loaded(monkeypatch, capsys):
 
 
 def test_the_way_in_loads_nothing_that_takes_time():
-    code = (
-        "import sys, dpmondrian.cli.main; print([name for name in ('typer', 'rich', 'numpy') if name in sys.modules])"
-    )
+    code = "import sys, dpmondrian.cli.main; print([name for name in ('typer', 'rich', 'numpy', 'typing') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout == "[]\n"
+
+
+STUCK = """
+import signal, sys, time
+from dpmondrian.cli import cluster
+from dpmondrian.cli.main import main
+from dpmondrian.interrupts import lasting
+from dpmondrian.spending import Spending
+
+def stick(*_, **__):
+    print("stuck", flush=True)
+    time.sleep(600)
+
+def stick_within_what_lasts(*_):
+    with lasting():
+        stick()
+
+def charge_and_stick(spending, name, n_done, n_planned):
+    charge(spending, name, n_done, n_planned)
+    if n_done == 1:
+        stick()
+
+charge = Spending.before_draw
+place = sys.argv.pop(1)
+if place == "reading":
+    cluster.check_rows = stick
+if place == "lasting":
+    cluster.check_rows = stick_within_what_lasts
+if place == "drawing":
+    Spending.before_draw = charge_and_stick
+if place == "labels":
+    cluster.write_labels = stick
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests may ignore it
+sys.argv[0] = "dpm"
+main()
+"""
+
+
+def stopped(place, number, arguments, look=lambda: None):
+    """Return exit code and last words of a command that a signal meets where it is stuck."""
+    arguments = [sys.executable, "-c", STUCK, place, "cluster", *map(str, arguments), "--quiet"]
+    running = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert running.stdout.readline() == "stuck\n"
+    look()
+    running.send_signal(number)
+    out, told = running.communicate(timeout=300)
+    assert out == ""
+    return running.returncode, told
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signals_clean_up(people, tmp_path, number):
     """While rows are read, the hidden folder and its reserve are there; a moment later they are not."""
-    code = (
-        "import sys, time\nfrom dpmondrian.cli import cluster\nfrom dpmondrian.cli.main import main\n"
-        "def wait(*_):\n    print('reading', flush=True)\n    time.sleep(60)\n"
-        "cluster.check_rows = wait\nsys.argv[0] = 'dpm'\nmain()"
+    seen = []
+    code, told = stopped(
+        "reading", number, [people, *BOUNDS, "--out", tmp_path / "out"], lambda: seen.extend(hidden(tmp_path))
     )
-    arguments = ["cluster", str(people), *BOUNDS, "--out", str(tmp_path / "out")]
-    running = subprocess.Popen(
-        [sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert running.stdout.readline() == "reading\n"
-    assert len(hidden(tmp_path)) == 1
-    time.sleep(0.05)
-    running.send_signal(number)
-    _, told = running.communicate(timeout=60)
-    assert running.returncode == 128 + number
-    assert told == "Stopped. Nothing was written.\n"
+    assert len(seen) == 1
+    assert (code, told) == (128 + number, "Stopped. Nothing was written.\n")
+    assert hidden(tmp_path) == []
+
+
+def test_a_signal_after_the_charge(people, tmp_path):
+    budget = Budget.create(tmp_path / "budget.json", 3.0, 1e-6)
+    checkpoint = Checkpoint(tmp_path / "run.ckpt")
+    arguments = [people, *BOUNDS, "--out", tmp_path / "out", "--budget", budget.path, "--checkpoint", checkpoint.path]
+    code, told = stopped("drawing", signal.SIGTERM, arguments)
+    kept, charged, ending = told.splitlines()
+    assert kept.startswith(f"Note: what was drawn is kept in {str(checkpoint.path)!r}.")
+    assert charged == f"Note: the budget {str(budget.path)!r} was charged for this run, and stays charged."
+    assert (code, ending) == (143, "Stopped. Nothing was written.")
+    assert len(budget.read().entries) == 1
+    assert len(checkpoint.read().draws) == 1
+    assert not (tmp_path / "out").exists()
+    assert hidden(tmp_path) == []
+
+
+def test_a_signal_while_labels_are_written(people, tmp_path):
+    code, told = stopped("labels", signal.SIGINT, [people, *BOUNDS, "--out", tmp_path / "out", "--labels"])
+    assert code == 130
+    assert "is complete; only the labels are missing" in told
+    assert told.endswith(f"Stopped. Written before: {str(tmp_path / 'out')!r}.\n")
+    assert sorted(os.listdir(tmp_path / "out")) == ["centres.csv", "release.json", "report.html"]
+    assert not (tmp_path / "out-sensitive").exists()
+
+
+def test_a_signal_does_not_wait_for_ever_for_what_lasts(people, tmp_path):
+    code, told = stopped("lasting", signal.SIGTERM, [people, *BOUNDS, "--out", tmp_path / "out"])
+    assert code == 143
+    assert "a file was being written at that moment" in told
     assert hidden(tmp_path) == []
 
 

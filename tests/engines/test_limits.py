@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from dpmondrian import DPM
 from dpmondrian.engines.limits import limited_stream
 from dpmondrian.engines.store import Store
-from dpmondrian.engines.threads import Threads
 from dpmondrian.exceptions import DataError
 from dpmondrian.frames import Reader, read_table
 from dpmondrian.persons import PersonLimit
 from dpmondrian.streams import open_stream
+from dpmondrian.threads import Threads
 
 KEY = np.array([3, 4], dtype=np.uint64)
 
@@ -38,8 +38,8 @@ def values_of(tables):
 @given(st.integers(0, 120), st.integers(1, 40), st.integers(1, 4), st.integers(1, 50), st.integers(0, 4000))
 def test_a_stream_keeps_the_same_rows_as_a_table(n_rows, n_people, most, size, most_bytes):
     table, limit = visits(n_rows, n_people), PersonLimit(most, KEY)
-    with Threads(None, 2) as threads, Store(0) as store:
-        limited = limited_stream(stream_of(table, size), limit, "error", store, threads, most_bytes)
+    with Store(0) as store:
+        limited = limited_stream(stream_of(table, size), limit, "error", store, Threads(None, 2), most_bytes)
         kept = [piece() for piece in limited.pieces()]
     in_memory = read_table(table, person_id="who").limited(limit, "error")
     assert values_of(kept) == values_of([in_memory])

@@ -4,19 +4,19 @@ import threading
 
 import pytest
 
-from dpmondrian.engines.threads import Threads
+from dpmondrian.threads import Threads
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
 def test_answers_come_in_order_whoever_gives_them(n_threads, monkeypatch):
-    monkeypatch.setattr("dpmondrian.engines.threads.os.cpu_count", lambda: 8)
-    with Threads(None, n_threads) as threads:
-        assert threads.n_threads == n_threads
-        assert threads.map(lambda part: part * part, iter(range(1000))) == [part * part for part in range(1000)]
+    monkeypatch.setattr("dpmondrian.threads.os.cpu_count", lambda: 8)
+    threads = Threads(None, n_threads)
+    assert threads.n_threads == n_threads
+    assert threads.map(lambda part: part * part, iter(range(1000))) == [part * part for part in range(1000)]
 
 
 def test_no_more_parts_are_taken_than_there_are_threads(monkeypatch):
-    monkeypatch.setattr("dpmondrian.engines.threads.os.cpu_count", lambda: 8)
+    monkeypatch.setattr("dpmondrian.threads.os.cpu_count", lambda: 8)
     lock, in_hand, most = threading.Lock(), [0], [0]
 
     def parts():
@@ -31,14 +31,13 @@ def test_no_more_parts_are_taken_than_there_are_threads(monkeypatch):
             in_hand[0] -= 1
         return number
 
-    with Threads(None, 3) as threads:
-        threads.map(work, parts())
+    Threads(None, 3).map(work, parts())
     assert most[0] <= 3
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
 def test_an_error_in_any_thread_ends_the_work(n_threads, monkeypatch):
-    monkeypatch.setattr("dpmondrian.engines.threads.os.cpu_count", lambda: 8)
+    monkeypatch.setattr("dpmondrian.threads.os.cpu_count", lambda: 8)
     taken = []
 
     def parts():
@@ -50,21 +49,21 @@ def test_an_error_in_any_thread_ends_the_work(n_threads, monkeypatch):
         if number == 10:
             raise ValueError("ten")
 
-    with Threads(None, n_threads) as threads, pytest.raises(ValueError, match="ten"):
-        threads.map(fail_at_ten, parts())
+    with pytest.raises(ValueError, match="ten"):
+        Threads(None, n_threads).map(fail_at_ten, parts())
     assert len(taken) < 10**6
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_an_error_of_the_iterator_is_raised(n_threads, monkeypatch):
-    monkeypatch.setattr("dpmondrian.engines.threads.os.cpu_count", lambda: 8)
+    monkeypatch.setattr("dpmondrian.threads.os.cpu_count", lambda: 8)
 
     def parts():
         yield 1
         raise KeyError("gone")
 
-    with Threads(None, n_threads) as threads, pytest.raises(KeyError, match="gone"):
-        threads.map(lambda part: part, parts())
+    with pytest.raises(KeyError, match="gone"):
+        Threads(None, n_threads).map(lambda part: part, parts())
 
 
 def test_few_rows_are_not_worth_a_thread():

@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 
 import numpy as np
 import pandas as pd
@@ -16,10 +17,12 @@ from dpmondrian import (
     Column,
     DataError,
     ParameterError,
+    RandomnessError,
     Schema,
     suggest_bounds,
 )
 from dpmondrian.domain import Estimate
+from dpmondrian.mechanisms import bits, sampler
 from dpmondrian.mechanisms.sampler import Sampler
 
 ROWS = np.vstack([np.full((2000, 2), 20.0), np.full((2000, 2), 80.0)])
@@ -182,4 +185,16 @@ def test_categories_in_a_list_are_refused_before_anything_is_spent(budget):
     frame = pd.DataFrame({"x": ROWS[:, 0], "c": 1})
     with pytest.raises(ParameterError, match="mapping by column name"):
         DPM(bounds=[(0, 100), Category("c", ("1", "2"))]).fit(frame, budget=budget)
+    assert budget.read().entries == ()
+
+
+def test_opendp_that_cannot_be_loaded_costs_nothing(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "opendp.prelude", None)  # every import of it fails
+    monkeypatch.setattr(bits, "_tested_process", None)
+    sampler._opendp_measurement.cache_clear()
+    budget = Budget.create(tmp_path / "budget.json", 3.0, 1e-6)
+    with pytest.raises(
+        RandomnessError, match=r"OpenDP, which draws the noise, could not be loaded .* If memory is scarce"
+    ):
+        DPM(bounds=(0, 100)).fit(np.full((100, 2), 50.0), budget=budget)
     assert budget.read().entries == ()

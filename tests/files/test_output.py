@@ -14,6 +14,7 @@ import pytest
 from dpmondrian import DPM
 from dpmondrian.exceptions import DPMondrianError, OutputError
 from dpmondrian.files.output import free_reserve, new_folder, new_private_file, put_bytes, write_file
+from dpmondrian.interrupts import StoppedError, Work
 
 SMALL = 4096
 
@@ -127,19 +128,29 @@ def test_what_came_meanwhile_is_not_replaced(tmp_path):
     assert kept in names_in(tmp_path), "a folder that was paid for is not removed by a later run"
 
 
-def test_an_interrupt_in_the_end_keeps_what_is_finished(tmp_path, monkeypatch):
-    def interrupt(*_):
-        raise KeyboardInterrupt
+def test_a_folder_takes_its_place_before_a_stop_or_not_at_all(tmp_path, monkeypatch):
+    work, rename = Work(), os.rename
 
-    def write():
-        with new_folder(tmp_path / "results", SMALL) as folder:
+    def stop_and_rename(*places):
+        work.stop()
+        rename(*places)
+
+    def write(name, stop_early):
+        with new_folder(tmp_path / name, SMALL) as folder:
             write_file(folder / "a", "ours")
-            monkeypatch.setattr(os, "rename", interrupt)
+            assert work.unfinished == {folder}
+            if stop_early:
+                work.stop()
+        return work.results
 
-    with pytest.raises(KeyboardInterrupt, match="complete, and kept in"):
-        write()
-    [kept] = names_in(tmp_path)
-    assert names_in(tmp_path / kept) == ["a"]
+    monkeypatch.setattr(os, "rename", stop_and_rename)
+    assert work.do(lambda: write("results", False)) == [tmp_path / "results"]
+    assert names_in(tmp_path) == ["results"]
+    work = Work()
+    with pytest.raises(StoppedError):
+        work.do(lambda: write("others", True))
+    assert names_in(tmp_path) == ["results"]
+    assert (work.results, work.unfinished) == ([], set())
 
 
 LEAVING = """

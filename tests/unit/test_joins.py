@@ -42,14 +42,11 @@ def members(joins: Joins) -> list[set[int]]:
 
 
 def partitions(joins: Joins) -> list[list[set[int]]]:
-    """Return the clusters for 1, 2, ... clusters: the strongest join at the top is undone, the later one of equals."""
+    """Return the clusters for 1, 2, ... clusters: the last join is undone first."""
     leaves, tops = members(joins), [2 * joins.n_leaves - 2]
     found = [[leaves[top] for top in tops]]
     while len(tops) < joins.n_leaves:
-        undone = max(
-            (top - joins.n_leaves for top in tops if top >= joins.n_leaves),
-            key=lambda join: (joins.strength[join], join),
-        )
+        undone = max(tops) - joins.n_leaves
         tops.remove(joins.n_leaves + undone)
         tops += [int(joins.first[undone]), int(joins.second[undone])]
         found.append([leaves[top] for top in tops])
@@ -63,7 +60,7 @@ def as_sets(group: np.ndarray) -> list[set[int]]:
 def test_joins_by_hand():
     joins = by_hand()
     assert joins.n_leaves == 5
-    assert joins.undone() == [3, 2, 1, 0]  # the strong join 2 lies below the weaker one at the top
+    assert joins.undone() == [3, 2, 1, 0]
     assert joins.tops(1).tolist() == [8] * 5
     assert joins.tops(2).tolist() == [7, 7, 7, 7, 4]
     assert joins.tops(3).tolist() == [5, 5, 6, 6, 4]
@@ -115,18 +112,11 @@ def test_undone_goes_down_from_the_top(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_n_apart_counts_the_strong_joins_in_reach(seed):
+def test_n_apart_counts_the_strong_joins_from_the_last_one_on(seed):
     joins = at_random(seed)
-
-    def reach(group: int, strength: float) -> int:
-        join = group - joins.n_leaves
-        if join < 0 or joins.strength[join] < strength:
-            return 0
-        return 1 + reach(int(joins.first[join]), strength) + reach(int(joins.second[join]), strength)
-
     levels = np.linspace(0, 1.1, 12)
     found = [joins.n_apart(strength) for strength in levels]
-    assert found == [1 + reach(2 * joins.n_leaves - 2, strength) for strength in levels]
+    assert found == [1 + sum(joins.strength[join:].min() >= strength for join in joins.undone()) for strength in levels]
     assert found == sorted(found, reverse=True)
     assert (found[0], found[-1]) == (joins.n_leaves, 1)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpmondrian.exceptions import ParameterError
-from dpmondrian.tree.joins import SURELY_APART, Joins
+from dpmondrian.tree.joins import FLAT_STRENGTH, Joins
 from dpmondrian.tree.plots import PlotsMissingError, plot_hierarchy
 from dpmondrian.tree.structure import Tree
 
@@ -105,7 +105,7 @@ def test_the_threshold_is_a_line_that_can_be_left_out():
     def dashed(ax):
         return [float(line.get_ydata()[0]) for line in ax.lines if line.get_linestyle() == "--"]
 
-    assert dashed(plot_hierarchy(three_leaves())) == [SURELY_APART]
+    assert dashed(plot_hierarchy(three_leaves())) == [FLAT_STRENGTH]
     assert dashed(plot_hierarchy(three_leaves(), threshold=0.5)) == [0.5]
     assert dashed(plot_hierarchy(three_leaves(), threshold=None)) == []
 

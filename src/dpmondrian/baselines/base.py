@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ from dpmondrian.baselines.rows import FixedPointRows, finite, nearest_centre
 from dpmondrian.domain import Bounds, Schema
 from dpmondrian.exceptions import BoundsError, DataError, NotReleasableWarning, ParameterError
 from dpmondrian.frames import Table, read_table
+from dpmondrian.interrupts import undisturbed
 from dpmondrian.release import Door
 
 __all__ = ["Centres", "Peer", "PeerSettings"]
@@ -115,6 +117,18 @@ class Peer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """
         settings = self._settings()
         seed = check.seed_of(self.random_state)
+        undisturbed(partial(self._fit, X, settings, seed))
+        if not self.privacy_.releasable:
+            warnings.warn(
+                "This run has a seed or repeats mistakes of published code, so its result protects nobody and must not be "
+                "released.",
+                NotReleasableWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def _fit(self, X: Any, settings: PeerSettings, seed: int | None) -> None:
+        """Cluster the rows and set the fitted attributes."""
         table = read_table(X)
         schema = Schema.from_bounds(self.bounds, table.names, [False] * table.n_columns)
         if schema.categories or any(column.log for column in schema.centre_columns):
@@ -123,13 +137,6 @@ class Peer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 f"Got {self.bounds!r}. Give the logarithms of the values and of the bounds, or 0/1 columns for categories."
             )
         door = Door(self._plan(settings, table.n_columns), seed=seed)
-        if not door.secure or door.plan.defects:
-            warnings.warn(
-                "This run has a seed or repeats mistakes of published code, so its result protects nobody and must not be "
-                "released.",
-                NotReleasableWarning,
-                stacklevel=2,
-            )
         rows = FixedPointRows.of(table, schema, clip=self._published_code_clips or not settings.published)
         centres = self._cluster(rows, door, settings)
         self.cluster_centers_ = rows.values(centres.displacement, centres.clip)
@@ -141,7 +148,6 @@ class Peer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.privacy_: PrivacyStatement = make_statement(
             door.plan, door.close(), schema, 1, settings.variant, door.secure
         )
-        return self
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return the nearest centre of every row: sensitive, stays with the holder of the rows.

@@ -7,8 +7,9 @@ import glob
 import io
 import json
 import os
+import shutil
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -38,6 +39,7 @@ from dpmondrian.cli.labels import write_labels
 from dpmondrian.cli.show import say, say_text
 from dpmondrian.cli.stopping import charges_told, draws_told, printed, release_told
 from dpmondrian.exceptions import FinishedRunError
+from dpmondrian.interrupts import lasting, making
 
 if TYPE_CHECKING:
     from dpmondrian.artifact import Release
@@ -240,20 +242,20 @@ def _write_sensitive(
     on_missing = model.on_missing
     if model.person_id is not None and on_missing == "error":
         on_missing = "drop"  # rows that were left out for their number may lack values, and nobody has been told yet
-    notice, table = folder / "README.txt", folder / "labels.parquet"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    try:
+    with ExitStack() as failed, FitBars(quiet) as bars:
+        if not folder.exists():  # else a killed command left it
+            failed.enter_context(making(folder))
+            with lasting():
+                folder.mkdir(mode=0o700)
+            failed.callback(shutil.rmtree, folder, ignore_errors=True)
+        notice, table = folder / "README.txt", folder / "labels.parquet"
         for path in (notice, table):
             remove_leftovers(path)
         with new_private_file(notice, overwrite=True) as file:
             file.write(NOTICE.encode())
-        with FitBars(quiet) as bars:
-            write_labels(table, release, on_missing, sources, threads, bars.read, overwrite=True)
-    except BaseException:
-        notice.unlink(missing_ok=True)
-        with suppress(OSError):  # something else may be in it
-            folder.rmdir()
-        raise
+        write_labels(table, release, on_missing, sources, threads, bars.read, overwrite=True)
+        with lasting(folder, finished=folder):
+            failed.pop_all()
 
 
 def _stem(files: Sequence[str]) -> str:

@@ -68,14 +68,14 @@ def _labels(
     """Yield the labels of all rows in order."""
     import numpy as np
 
-    from dpmondrian.engines.threads import Threads
     from dpmondrian.frames import Reader
     from dpmondrian.labelling import Labeller
     from dpmondrian.streams.file_stream import file_stream
+    from dpmondrian.threads import Threads
 
     schema, labeller = release.schema, Labeller.of(release, on_missing)
     stream = file_stream(sources, schema.names, Reader(schema.categories, order=schema.names))
     pieces = stream.pieces(reading)
-    with Threads(None, threads) as pool:
-        while parts := pool.map(lambda piece: labeller.labels(piece()), islice(pieces, pool.n_threads)):
-            yield np.concatenate(parts)
+    pool = Threads(None, threads)
+    while parts := pool.map(lambda piece: labeller.labels(piece()), islice(pieces, pool.n_threads)):
+        yield np.concatenate(parts)

@@ -1,6 +1,6 @@
 """The ``dpm`` command from the outside: its exit codes, and how errors are told.
 
-Exit codes: 0, 1 for a failure, 2 for wrong use, 130 for an interrupt.
+Exit codes: 0, 1 for a failure, 2 for wrong use, 128 and the number of a signal that ended it: 130 for an interrupt.
 
 The commands themselves are imported inside, so that an interrupt meanwhile does not end in a traceback.
 """
@@ -15,19 +15,28 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command. An error is one sentence: exit code 2 for wrong parameters, 1 for everything else."""
     try:
-        from dpmondrian.cli.stopping import prepare_streams, printed, signals_stop
+        from dpmondrian.cli.stopping import Command, prepare_streams, signals_end
 
-        prepare_streams()
-        with signals_stop(), printed():
-            _run()
-    except KeyboardInterrupt as interrupt:
+        command = Command()
+        with signals_end(command):
+            prepare_streams()
+            command.do(_run)
+    except KeyboardInterrupt:
         from dpmondrian.cli.stopping import stop
 
-        stop(interrupt)
+        stop()
 
 
 def _run() -> None:
-    """Run the command.
+    """Run the command, in a thread that no signal reaches."""
+    from dpmondrian.cli.stopping import printed
+
+    with printed():
+        _tell_errors()
+
+
+def _tell_errors() -> None:
+    """Run the command, and tell its errors.
 
     The text of an error that nobody foresaw may hold a value of the data, so only its kind is told; and warnings of libraries are
     not shown.
@@ -35,7 +44,7 @@ def _run() -> None:
     import warnings
 
     from dpmondrian.cli.commands import app
-    from dpmondrian.cli.wording import in_options, system_sentence
+    from dpmondrian.cli.wording import in_options, scarcity_sentence, system_sentence
     from dpmondrian.exceptions import DPMondrianError, ParameterError
 
     try:
@@ -50,10 +59,10 @@ def _run() -> None:
     except DPMondrianError as error:
         _fail(f"Error: {in_options(str(error))}")
     except OSError as error:
-        _fail(f"Error: {system_sentence(error)}")
-    except MemoryError:
-        _fail("Error: not enough memory for data of this size.")
+        _fail(f"Error: {scarcity_sentence(error) or system_sentence(error)}")
     except Exception as error:
+        if scarce := scarcity_sentence(error):
+            _fail(f"Error: {scarce}")
         if _for_developers():
             raise
         _fail(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -19,7 +20,8 @@ class _Bars:
     _progress: Progress
 
     def __enter__(self) -> Self:
-        self._progress.start()
+        with suppress(RuntimeError):  # no thread to draw the bars: the work goes on without them
+            self._progress.start()
         return self
 
     def __exit__(

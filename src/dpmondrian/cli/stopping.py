@@ -1,10 +1,17 @@
-"""How a command ends before its time: interrupts, signals, and output that nobody takes."""
+"""How a command ends before its time: interrupts, signals, and output that nobody takes.
+
+A command runs in a thread of its own, and signals reach the main thread, which only waits. So a signal ends the process from
+there, whatever the command is doing: nothing that lasts begins any more, what is unfinished is taken away, and what was charged or
+written is told. The command itself is not asked, because it may be anywhere, such as in a compiler for a minute.
+"""
 
 from __future__ import annotations
 
+import atexit
 import errno
 import os
 import shlex
+import shutil
 import signal
 import sys
 import threading
@@ -12,70 +19,174 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from dpmondrian.cli.show import say
+from dpmondrian.cli.show import say, say_text
+from dpmondrian.interrupts import Work, current_work
 
 if TYPE_CHECKING:
     from dpmondrian.files.budget import Budget
     from dpmondrian.files.checkpoint import Checkpoint
 
 __all__ = [
+    "Command",
     "charges_told",
     "draws_told",
     "prepare_streams",
     "printed",
     "release_told",
-    "signals_stop",
+    "signals_end",
     "stop",
     "stoppable",
 ]
 
 NOTHING_WRITTEN = "Stopped. Nothing was written."
 
+_LONGEST_END = 1.5
+"""Seconds after which the process ends, told and cleaned up or not."""
 
-class _SignalledError(KeyboardInterrupt):
-    """A signal that asks to end; cleaned up after like an interrupt by the keyboard."""
 
-    def __init__(self, number: int) -> None:
+class Command(Work):
+    """A command under way.
+
+    Attributes
+    ----------
+    sentence : str
+        What to say in the end if it is stopped; empty: what it has written.
+    notes : list of callables
+        Each returns what to say besides, or an empty text.
+    """
+
+    def __init__(self) -> None:
         super().__init__()
-        self.number = number
+        self.sentence = ""
+        self.notes: list[Callable[[], str]] = []
+
+    def end(self, number: int) -> NoReturn:
+        """End the process for a signal; at once if this is the second one, or if something does not answer."""
+        code = 128 + number
+        for other in _SIGNALS:
+            signal.signal(other, lambda *_: os._exit(code))
+        with suppress(RuntimeError):
+            watch = threading.Timer(_LONGEST_END, os._exit, [code])
+            watch.daemon = True
+            watch.start()
+        try:
+            terminal = _silenced()
+            is_quiet = self.stop()
+            words = self.last_words(is_quiet)
+            self._clean_up()
+            os.write(terminal, words.encode(errors="replace"))
+        finally:
+            os._exit(code)
+
+    def last_words(self, is_quiet: bool = True) -> str:
+        """Return what to say if it is stopped now."""
+        lines = [f"{note}\n" for words in reversed(self.notes) if (note := _words(words))]
+        if not is_quiet:
+            lines.append("Note: a file was being written at that moment. Look whether it is there before you go on.\n")
+        return "".join([*lines, self.sentence or _written_words(self.results), "\n"])
+
+    def _clean_up(self) -> None:
+        """Take away what is unfinished, and end the processes that work for this one."""
+        if "multiprocessing" in sys.modules:
+            for process in sys.modules["multiprocessing"].active_children():
+                process.terminate()
+        for path in tuple(self.unfinished):
+            for _ in range(3):  # its maker may just be adding to it
+                if path.is_dir():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    path.unlink(missing_ok=True)
 
 
-def stoppable(command: Callable[..., None], sentence: str = NOTHING_WRITTEN) -> Callable[..., None]:
-    """Return the command, which an interrupt ends with a sentence and exit code 130."""
+def _words(note: Callable[[], str]) -> str:
+    try:
+        return note()
+    except Exception:  # its file may be gone; an end is no time to tell of that
+        return ""
+
+
+def _written_words(results: list[Path]) -> str:
+    if not results:
+        return NOTHING_WRITTEN
+    return f"Stopped. Written before: {', '.join(repr(str(result)) for result in results)}."
+
+
+def _silenced() -> int:
+    """Return a handle of standard error that nobody else has: what the command prints from here on is not seen."""
+    terminal = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+    if os.isatty(terminal):
+        os.write(terminal, b"\r\x1b[J\x1b[?25h")  # over the bars, and with the cursor that they hide
+    return terminal
+
+
+def stoppable(command: Callable[..., None], sentence: str = "") -> Callable[..., None]:
+    """Return the command, with what to say if it is stopped, where that is more than what it has written."""
 
     @wraps(command)
     def run(*arguments: Any, **options: Any) -> None:
+        work = current_work()
+        if isinstance(work, Command):
+            work.sentence = sentence
         try:
             command(*arguments, **options)
-        except KeyboardInterrupt as interrupt:
-            stop(interrupt, sentence)
+        except KeyboardInterrupt:
+            stop()
 
     return run
 
 
-def stop(interrupt: KeyboardInterrupt, sentence: str = NOTHING_WRITTEN) -> None:
-    """Leave with a sentence, the interrupt's own if it has one, and 128 plus the number of the signal."""
+def stop() -> NoReturn:
+    """Leave with the last words of the command and the code of an interrupt."""
+    work = current_work()
     with suppress(OSError):  # the terminal may be gone
-        say(interrupt.args[0] if interrupt.args else sentence, err=True)
-    raise SystemExit(128 + getattr(interrupt, "number", signal.SIGINT)) from None
+        say_text(work.last_words() if isinstance(work, Command) else NOTHING_WRITTEN, err=True)
+    raise SystemExit(128 + signal.SIGINT) from None
+
+
+# Windows has no SIGHUP.
+_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 @contextmanager
-def signals_stop() -> Iterator[None]:
-    """Let signals that ask to end, or that the terminal is gone, clean up like an interrupt; ignored ones stay ignored."""
-
-    def raise_it(number: int, _: object) -> None:
-        raise _SignalledError(number)
-
+def signals_end(command: Command) -> Iterator[None]:
+    """Let signals that ask to end, or that the terminal is gone, end the command; ignored ones stay ignored."""
     with ExitStack() as stack:
         if threading.current_thread() is threading.main_thread():
-            for name in ("SIGTERM", "SIGHUP"):
-                number = getattr(signal, name, None)  # Windows has no SIGHUP
-                if number is not None and signal.getsignal(number) == signal.SIG_DFL:
-                    stack.callback(signal.signal, number, signal.signal(number, raise_it))
+            for number in _SIGNALS:
+                if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+                    before = signal.signal(number, lambda number, _: command.end(number))
+                    stack.callback(signal.signal, number, before)
+            atexit.unregister(_leave_signals_to_the_system)
+            atexit.register(_leave_signals_to_the_system)
         yield
+
+
+def _leave_signals_to_the_system() -> None:
+    """Let a signal end the process at once when all is done and said, and only the interpreter is still clearing up."""
+    for number in _SIGNALS:
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+
+
+@contextmanager
+def _told(note: Callable[[], str]) -> Iterator[None]:
+    """Say what a function returns if the block ends before its time, however that happens."""
+    work = current_work()
+    notes = work.notes if isinstance(work, Command) else []
+    notes.append(note)
+    try:
+        yield
+    except BaseException:
+        if words := _words(note):
+            say(words, err=True)
+        raise
+    finally:
+        notes.remove(note)
 
 
 @contextmanager
@@ -83,17 +194,20 @@ def charges_told(ledger: Budget | None) -> Iterator[None]:
     """Say that the budget was charged if the block ends before its time and its charge stays."""
     from dpmondrian.exceptions import BudgetError
 
-    before = set() if ledger is None else _charges(ledger)
-    try:
+    if ledger is None:
         yield
-    except BaseException:
+        return
+    before = _charges(ledger)
+
+    def note() -> str:
         try:
-            charged = ledger is not None and not _charges(ledger) <= before
+            charged = not _charges(ledger) <= before
         except BudgetError:
             charged = True  # not to be known, so rather told
-        if charged and ledger is not None:
-            say(f"Note: the budget {str(ledger.path)!r} was charged for this run, and stays charged.", err=True)
-        raise
+        return f"Note: the budget {str(ledger.path)!r} was charged for this run, and stays charged." if charged else ""
+
+    with _told(note):
+        yield
 
 
 def _charges(ledger: Budget) -> set[str]:
@@ -103,43 +217,35 @@ def _charges(ledger: Budget) -> set[str]:
 @contextmanager
 def draws_told(checkpoint: Checkpoint | None) -> Iterator[None]:
     """Say how to continue if the block ends before its time and has drawn something."""
-    from dpmondrian.exceptions import CheckpointError
-
-    before = 0 if checkpoint is None else _n_draws(checkpoint)
-    try:
+    if checkpoint is None:
         yield
-    except BaseException:
-        if checkpoint is not None:
-            with suppress(CheckpointError):
-                if _n_draws(checkpoint) > before:
-                    path = str(checkpoint.path)
-                    say(
-                        f"Note: what was drawn is kept in {path!r}. The same command continues, and spends nothing twice.",
-                        err=True,
-                    )
-        raise
+        return
+    before, path = _n_draws(checkpoint), str(checkpoint.path)
+
+    def note() -> str:
+        if _n_draws(checkpoint) == before:
+            return ""
+        return f"Note: what was drawn is kept in {path!r}. The same command continues, and spends nothing twice."
+
+    with _told(note):
+        yield
 
 
 def _n_draws(checkpoint: Checkpoint) -> int:
-    state = checkpoint.read()
+    state = checkpoint.glance()
     return 0 if state is None else len(state.draws)
 
 
 @contextmanager
 def release_told(folder: Path) -> Iterator[None]:
     """Say that the release is complete if the block, which only adds to it, ends before its time."""
-    try:
+    release = shlex.quote(str(folder / "release.json"))
+    words = (
+        f"Note: the release in {str(folder)!r} is complete; only the labels are missing. To write them: dpm predict {release} "
+        "FILES --out labels.parquet"
+    )
+    with _told(lambda: words):
         yield
-    except BaseException as error:
-        if isinstance(error, KeyboardInterrupt):
-            error.args = ("Stopped. The labels are not written.",)
-        release = shlex.quote(str(folder / "release.json"))
-        say(
-            f"Note: the release in {str(folder)!r} is complete; only the labels are missing. To write them: dpm predict {release} "
-            "FILES --out labels.parquet",
-            err=True,
-        )
-        raise
 
 
 def prepare_streams() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import re
 
-__all__ = ["in_options", "plural", "system_sentence"]
+__all__ = ["in_options", "plural", "scarcity_sentence", "system_sentence"]
 
 _OPTIONS = {
     "bounds": "--bounds",
@@ -59,6 +59,32 @@ def system_sentence(error: OSError) -> str:
         return f"the system refuses to read or write ({code})."
     name = error.filename.decode(errors="replace") if isinstance(error.filename, bytes) else str(error.filename)
     return f"The file {name!r} {_REASONS.get(error.errno or 0, f'cannot be read or written ({code})')}."
+
+
+def scarcity_sentence(error: BaseException) -> str:
+    """Return what the system has too little of, and a way out; an empty text if the error is another one."""
+    text = str(error)
+    if (
+        isinstance(error, MemoryError)
+        or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
+        or "failed to map segment" in text  # a library that is loaded when it is first used
+        or "annot allocate memory" in text
+    ):
+        return (
+            "the system gives this process no more memory. Free some, or raise the limit of the process (ulimit -v) or container; "
+            "options --threads 1 and a lower --memory take less."
+        )
+    if "shared object" in text:
+        return (
+            "a library could not be loaded. If memory is scarce, free some, or raise the limit of the process (ulimit -v) or "
+            "container; else install dpmondrian again."
+        )
+    if "can't start new thread" in text:
+        return (
+            "the system gives this process no more threads. End other programs, or raise the limit of the user (ulimit -u) or "
+            "container; the option --threads 1 takes fewer."
+        )
+    return ""
 
 
 def plural(number: int, noun: str) -> str:

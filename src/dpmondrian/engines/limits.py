@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.engines.store import Kept, Store
-from dpmondrian.engines.threads import Threads
 from dpmondrian.exceptions import DataError
 from dpmondrian.frames import Table
 from dpmondrian.identities import one_kind
 from dpmondrian.persons import PersonLimit, kept_in_passes
 from dpmondrian.streams import Stream
 from dpmondrian.streams.stream import Progress
+from dpmondrian.threads import Threads
 
 __all__ = ["limited_stream"]
 

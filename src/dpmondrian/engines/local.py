@@ -18,12 +18,12 @@ from dpmondrian.engines.limits import limited_stream
 from dpmondrian.engines.questions import Question
 from dpmondrian.engines.resources import Resources
 from dpmondrian.engines.store import Kept, Store
-from dpmondrian.engines.threads import Threads
 from dpmondrian.frames import Table
 from dpmondrian.grid import Grid
 from dpmondrian.persons import PersonLimit
 from dpmondrian.streams import Stream
 from dpmondrian.streams.stream import Progress
+from dpmondrian.threads import Threads
 
 __all__ = ["LocalEngine", "LocalSource"]
 
@@ -58,7 +58,8 @@ class LocalSource:
             rows = rows.limited(limit, on_missing)
         elif limit is not None and isinstance(rows, Stream):
             most_bytes = resources.streamed_memory
-            with Threads(None, resources.threads) as threads, Store(most_bytes // 2, resources.folder) as store:
+            threads = Threads(None, resources.threads)
+            with Store(most_bytes // 2, resources.folder) as store:
                 rows = limited_stream(rows, limit, on_missing, store, threads, most_bytes // 2, resources.reading)
         return LocalEngine(rows, coordinates, on_missing, resources)
 
@@ -71,8 +72,8 @@ class LocalSource:
     ) -> NDArray[Any]:
         """Return what a function makes of every row, in order; `nothing` is what it makes of no rows."""
         n_rows = self.rows.n_rows if isinstance(self.rows, Table) else None
-        with Threads(n_rows, resources.threads) as threads:
-            parts = threads.map(lambda piece: function(piece()), _pieces(self.rows))
+        threads = Threads(n_rows, resources.threads)
+        parts = threads.map(lambda piece: function(piece()), _pieces(self.rows))
         return np.concatenate([nothing, *parts])
 
 
@@ -114,7 +115,6 @@ class LocalEngine(Engine):
         self._parts: list[_Part] = []
 
     def __exit__(self, *_: object) -> None:
-        self.threads.__exit__()
         self._parts = []
         self._store.clear()
 

@@ -6,6 +6,7 @@ noise is drawn on workers, that changes nothing.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -27,6 +28,7 @@ from dpmondrian.engines.resources import Resources
 from dpmondrian.exceptions import DataError
 from dpmondrian.frames import Reader, Table
 from dpmondrian.grid import Grid
+from dpmondrian.interrupts import cancelled_by_a_stop
 from dpmondrian.persons import PersonLimit
 
 __all__ = ["DaskEngine", "DaskSource"]
@@ -152,8 +154,17 @@ def _reduced(function: Callable[[list[Any]], Any], tasks: Sequence[Any]) -> Any:
 
 def _computed(task: Any) -> Any:
     """Return a task's answer. What failed may also be the caller's own task, which made a part of the table."""
-    answer = guarded(compute, task)
-    return raised(answer[0] if isinstance(answer, tuple) else answer)
+    [begun] = raised(guarded(persist, task))  # on a cluster it runs, and can be cancelled; elsewhere it is done
+    with cancelled_by_a_stop(partial(_cancel, begun)):
+        [answer] = raised(guarded(compute, begun))
+    return raised(answer)
+
+
+def _cancel(task: Any) -> None:
+    """Let the workers of a cluster drop a task, and with it what only it needs."""
+    if "distributed" in sys.modules:
+        for future in sys.modules["distributed"].futures_of(task):
+            future.cancel()
 
 
 @dataclass(frozen=True)

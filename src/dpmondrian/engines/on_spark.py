@@ -7,11 +7,12 @@ them again from the table. Since questions carry all moves, and no noise is draw
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
+from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
@@ -37,9 +38,12 @@ from dpmondrian.engines.resources import Resources
 from dpmondrian.exceptions import DataError
 from dpmondrian.frames import Reader, Table
 from dpmondrian.grid import Grid
+from dpmondrian.interrupts import cancelled_by_a_stop
 from dpmondrian.persons import PersonLimit
 
-__all__ = ["SparkEngine", "SparkSource"]
+__all__ = ["SparkEngine", "SparkSource", "with_local_properties"]
+
+Answer = TypeVar("Answer")
 
 _RECORD_BYTES = 2**24
 """Most bytes of codes, and of rests, in a record. Spark's limits are higher, but it hands several records over at once."""
@@ -165,7 +169,7 @@ class SparkEngine(Engine):
         make = partial(_blocks, self._coding, self._tables, grid, _RECORD_BYTES)
         self._coded = _done(_persisted, self._map_rows(make, _BLOCKS))
         numbered = self._coded.selectExpr("n_rows", "failure", "spark_partition_id() part")
-        [counted] = _done(numbered.selectExpr(*_COUNTS).collect)
+        [counted] = _done(_rows, numbered.selectExpr(*_COUNTS))
         if counted.failure is not None:
             raise DataError(counted.failure)
         n_rows = int(counted.n_rows or 0)
@@ -222,14 +226,44 @@ def _persisted(frame: Any) -> Any:
             settings.set(joins_parts, before)
 
 
-def _done(action: Callable[..., Any], *args: Any) -> Any:
+def _done(action: Callable[[Any], Any], frame: Any) -> Any:
     """Return what an action returns that Spark carries out. It may fail in the caller's own query, which made the table."""
-    return raised(guarded(action, *args))
+    with _cancellable(frame.sparkSession):
+        return raised(guarded(action, frame))
+
+
+def _rows(frame: Any) -> Any:
+    return frame.collect()
+
+
+@contextmanager
+def _cancellable(session: Any) -> Iterator[None]:
+    """Let a stop cancel what this thread asks of Spark meanwhile, by a tag; without it, Spark finishes what nobody waits for."""
+    tag = f"dpmondrian-{uuid4()}"
+    with suppress(Exception):  # some services do not let it be set
+        session.addTag(tag)
+    try:
+        with cancelled_by_a_stop(lambda: session.interruptTag(tag)):
+            yield
+    finally:
+        with suppress(Exception):
+            session.removeTag(tag)
+
+
+def with_local_properties(frame: Any, function: Callable[[], Answer]) -> Callable[[], Answer]:
+    """Return a function for another thread, in which Spark finds the job group, the pool and the tags of this one."""
+    from pyspark import inheritable_thread_target
+
+    session = getattr(frame, "sparkSession", None)
+    if session is None:  # no DataFrame, as will be told
+        return function
+    carried: Callable[[], Answer] = inheritable_thread_target(session)(function)
+    return carried
 
 
 def _collected(answers: Any) -> list[NDArray[np.int64]]:
     """Return the answers of a few tasks."""
-    rows = _done(answers.collect)
+    rows = _done(_rows, answers)
     return [np.frombuffer(raised(Failure(row.failure) if row.failure else row.answer), dtype=np.int64) for row in rows]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,9 @@ from dpmondrian.frames import Reader, Table
 from dpmondrian.persons import PersonLimit
 from dpmondrian.streams import open_stream
 
-__all__ = ["Source", "open_source"]
+__all__ = ["Source", "carried", "open_source"]
+
+Answer = TypeVar("Answer")
 
 
 class Source(Protocol):
@@ -50,7 +52,7 @@ def open_source(X: Any, reader: Reader, columns: Sequence[str] | None) -> Source
     columns : sequence of str or None
         The columns to read where reading fewer than all saves time, such as from files; None for all.
     """
-    library = type(X).__module__.split(".")[0]
+    library = _library(X)
     if library in ("dask", "dask_expr"):
         from dpmondrian.engines.on_dask import DaskSource
 
@@ -61,3 +63,16 @@ def open_source(X: Any, reader: Reader, columns: Sequence[str] | None) -> Source
         return SparkSource.of(X, reader)
     stream = open_stream(X, columns, reader)
     return LocalSource(reader.table(X) if stream is None else stream)
+
+
+def carried(X: Any, function: Callable[[], Answer]) -> Callable[[], Answer]:
+    """Return a function for another thread, with what the library of a table knows about this one."""
+    if _library(X) != "pyspark":
+        return function
+    from dpmondrian.engines.on_spark import with_local_properties
+
+    return with_local_properties(X, function)
+
+
+def _library(X: Any) -> str:
+    return type(X).__module__.split(".")[0]

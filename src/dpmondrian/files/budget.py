@@ -25,6 +25,7 @@ from dpmondrian.domain import is_number
 from dpmondrian.exceptions import BudgetError, ParameterError
 from dpmondrian.files.output import put_file, remove_leftovers
 from dpmondrian.files.single import NotTakenError, acquire_lock, error_name, open_locked, open_single
+from dpmondrian.interrupts import lasting
 
 __all__ = ["Budget", "BudgetEntry", "BudgetState"]
 
@@ -305,7 +306,7 @@ class Budget:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Hold the lock of the file, so that nobody else changes it between reading and writing."""
+        """Hold the lock of the file, so that nobody else changes it between reading and writing, nor an interrupt ends it."""
         try:
             lock = acquire_lock(self.path, self.timeout)
         except NotTakenError as error:
@@ -315,7 +316,8 @@ class Budget:
         except OSError as error:
             raise self._failed("cannot be locked", error) from None
         try:
-            yield
+            with lasting():
+                yield
         finally:
             lock.release()
 

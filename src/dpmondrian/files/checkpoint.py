@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from dpmondrian.exceptions import CheckpointError, ParameterError
 from dpmondrian.files.output import put_file, remove_leftovers, sync_folder
 from dpmondrian.files.single import NotTakenError, acquire_lock, error_name, lock_handle, open_single
+from dpmondrian.interrupts import lasting
 
 __all__ = ["Checkpoint", "CheckpointState", "KeptDraw", "RunJournal"]
 
@@ -96,7 +97,11 @@ class Checkpoint:
         if not os.path.lexists(self.path):
             return None  # and no lock is left beside it
         with self._locked():
-            found = self._open(os.O_RDONLY)
+            return self.glance()
+
+    def glance(self) -> CheckpointState | None:
+        """Return what the file says at this moment, also while a run writes to it; None if there is no file."""
+        found = self._open(os.O_RDONLY)
         if found is None:
             return None
         handle, content = found
@@ -105,7 +110,7 @@ class Checkpoint:
 
     def remove(self) -> None:
         """Delete the file of a run whose results are written: the next run under this name is a new one."""
-        with self._locked():
+        with self._locked(), lasting():
             try:
                 self.path.unlink(missing_ok=True)
                 sync_folder(self.path.absolute().parent)

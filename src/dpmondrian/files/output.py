@@ -7,13 +7,13 @@ import hashlib
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 from dpmondrian.exceptions import OutputError
+from dpmondrian.interrupts import lasting, making
 
 fcntl: Any
 try:
@@ -66,18 +66,19 @@ def new_folder(path: str | Path, reserve_bytes: int = RESERVED_BYTES) -> Iterato
     with _told(path):
         check_new_folder(path)
         _remove_left_folders(path)
-        temporary = _hidden_folder(path)
-    is_finished = False
+    temporary, is_finished = _hidden(path), False
     try:
-        with ExitStack() as stack:
+        with making(temporary), ExitStack() as stack:
             with _told(path):
+                with lasting():
+                    temporary.mkdir(mode=0o700)
                 stack.enter_context(_held(temporary))
                 _reserve(temporary / _RESERVE, reserve_bytes)
             with _full_disk_told(path):
                 yield temporary
-            is_finished = True
-            (temporary / _LOCK).unlink(missing_ok=True)
-            with _kept(path, temporary):
+            with lasting(path, finished=temporary), _kept(path, temporary):
+                is_finished = True
+                (temporary / _LOCK).unlink(missing_ok=True)
                 free_reserve(temporary)
                 _sync_tree(temporary)
                 _take_place(temporary, path)
@@ -94,10 +95,6 @@ def _kept(path: Path, finished: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise OutputError(f"{_sentence(path, error)} {where}") from None
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(
-            f"Stopped. {where}" if finished.exists() else f"Stopped. {str(path)!r} is written."
-        ) from None
 
 
 @contextmanager
@@ -164,7 +161,9 @@ def put_bytes(path: str | Path, content: bytes, *, overwrite: bool = False) -> N
             path = Path(os.path.realpath(path))
         _check_file(path, overwrite)
         free_reserve(path.absolute().parent)
-        put_file(path, content, overwrite=overwrite, like=path.stat() if path.exists() else None)
+        like = path.stat() if path.exists() else None
+        with _appearing(path, overwrite, 0o666, like, is_result=True) as file:
+            file.write(content)
 
 
 @contextmanager
@@ -178,7 +177,7 @@ def new_private_file(path: str | Path, *, overwrite: bool = False) -> Iterator[B
     with _told(path):
         _check_file(path, overwrite)
         free_reserve(path.absolute().parent)
-        with _appearing(path, overwrite, mode=0o600) as file:
+        with _appearing(path, overwrite, mode=0o600, is_result=True) as file:
             yield file
 
 
@@ -203,19 +202,28 @@ def put_file(
 
 
 @contextmanager
-def _appearing(path: Path, overwrite: bool, mode: int, like: os.stat_result | None = None) -> Iterator[BinaryIO]:
+def _appearing(
+    path: Path, overwrite: bool, mode: int, like: os.stat_result | None = None, is_result: bool = False
+) -> Iterator[BinaryIO]:
     """Yield a file beside its place, which gets its name when the block has ended and its content is on the disk."""
-    temporary = path.absolute().with_name(f"{_leftover_prefix(path)}{os.urandom(8).hex()}.part")
-    try:
-        with _synced(temporary, mode, like) as file:
-            yield file
-        if overwrite:
-            os.replace(temporary, path)
-        else:
-            _link(temporary, path)
-        sync_folder(temporary.parent)
-    finally:
-        temporary.unlink(missing_ok=True)
+    temporary = _hidden(path)
+    with making(temporary):
+        try:
+            with _synced(temporary, mode, like) as file:
+                yield file
+            with lasting(path if is_result else None):
+                if overwrite:
+                    os.replace(temporary, path)
+                else:
+                    _link(temporary, path)
+            sync_folder(temporary.parent)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+def _hidden(path: Path) -> Path:
+    """Return a name beside a path for what is not finished."""
+    return path.absolute().with_name(f"{_leftover_prefix(path.absolute())}{os.urandom(8).hex()}.part")
 
 
 def remove_leftovers(path: Path) -> None:
@@ -234,7 +242,8 @@ def _leftover_prefix(path: Path) -> str:
 @contextmanager
 def _synced(path: Path, mode: int, like: os.stat_result | None) -> Iterator[BinaryIO]:
     """Yield a new file that is on the disk when the block has ended."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    with lasting():
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     with open(handle, "wb") as file:
         if like is not None and hasattr(os, "fchmod"):
             os.fchmod(handle, like.st_mode & 0o777)
@@ -295,11 +304,6 @@ def _exists(path: Path) -> OutputError:
     return OutputError(
         f"The file {str(path)!r} exists and is not overwritten. Choose another name, or remove it first."
     )
-
-
-def _hidden_folder(path: Path) -> Path:
-    prefix = _leftover_prefix(path.absolute())
-    return Path(tempfile.mkdtemp(prefix=prefix, suffix=".part", dir=path.absolute().parent))
 
 
 def _reserve(file: Path, n_bytes: int) -> None:

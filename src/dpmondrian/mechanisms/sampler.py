@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmondrian.exceptions import RandomnessError
 from dpmondrian.mechanisms.bits import BitSource
 from dpmondrian.mechanisms.max_cover import CoverScale, max_cover
 from dpmondrian.mechanisms.noise import discrete_gaussian, discrete_laplace
@@ -29,11 +30,25 @@ _EXACT = {"discrete Gaussian": discrete_gaussian, "discrete Laplace": discrete_l
 _SELECTION = {"exponential mechanism": exponential_mechanism, "permute-and-flip": permute_and_flip}
 
 
+def _opendp() -> Any:
+    """Return OpenDP, imported when secure bits are first made, before anything is drawn: it takes a fifth of a second."""
+    try:
+        import opendp.prelude
+    except MemoryError:
+        raise
+    except Exception as error:  # of whatever kind: OpenDP raises a bare Exception if its library cannot be loaded
+        raise RandomnessError(
+            f"OpenDP, which draws the noise, could not be loaded ({error.args[-1] if error.args else type(error).__name__}). Nothing "
+            "was drawn. If memory is scarce, free some or raise the limit of this process (ulimit -v) or container; else install "
+            "opendp again."
+        ) from None
+    return opendp.prelude
+
+
 @lru_cache(maxsize=64)
 def _opendp_measurement(mechanism: str, scale: float) -> Any:
     """Return OpenDP's measurement; building one takes longer than a call, and plans repeat their scales."""
-    import opendp.prelude as dp  # imported at the first secure draw: it takes a fifth of a second
-
+    dp = _opendp()
     dp.enable_features("contrib")
     domain = dp.vector_domain(dp.atom_domain(T="i64"))
     if mechanism == "discrete Gaussian":

@@ -10,7 +10,7 @@ import numpy as np
 from dpmondrian.report.palette import look_of
 from dpmondrian.report.selection import Shown
 from dpmondrian.report.words import number, rule_words, size_text
-from dpmondrian.tree.joins import SURELY_APART
+from dpmondrian.tree.joins import FLAT_STRENGTH
 from dpmondrian.tree.structure import Tree
 
 __all__ = ["Node", "outline", "strength_words"]
@@ -126,10 +126,16 @@ def strength_words(shown: Shown) -> str:
     weakest = tree.joins.undone()[: n_clusters - 1]
     if not weakest:
         return "All parts of the table were joined to one cluster: nothing in it is clearly apart."
-    least = min(float(tree.joins.strength[join]) for join in weakest)
-    grade = "clearly" if least >= SURELY_APART else "moderately" if least >= 0.5 else "weakly"
+    strength, error = min(
+        (float(tree.joins.strength[join]), float(tree.joins.strength_error[join])) for join in weakest
+    )
+    if strength - 2.0 * error > FLAT_STRENGTH:
+        verdict = "The clusters of this release are clearly apart"
+    else:
+        verdict = "Together the clusters of this release are apart, but it is not certain that each of them is"
     return (
-        f"The strength of a cut says how clearly its two sides are apart: 0 means not at all, 1 that hardly anyone lies "
-        f"between them. From {SURELY_APART:g} on, parts are surely apart. The clusters of this release are {grade} apart: the "
-        f"weakest separation between two of them has strength {number(least, 2)}."
+        f"The strength of a cut says how clearly its two sides are apart: 0 means no more than in evenly spread data, 1 that "
+        f"nobody lies between them. The number after ± is its standard error, from noise and from chance. Cuts through a "
+        f"single cloud seldom exceed {FLAT_STRENGTH:g}. {verdict}: the weakest separation between two of them "
+        f"has strength {number(strength, 2)} ± {number(error, 2)}."
     )

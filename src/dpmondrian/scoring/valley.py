@@ -10,7 +10,6 @@ also knows when to stop. Emptiness (`scoring.emptiness`) does not: it always fin
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -22,6 +21,7 @@ from dpmondrian.kernels.compiled import valley_scores
 from dpmondrian.scoring import STEPS
 from dpmondrian.scoring.centreness import centreness_slopes
 from dpmondrian.scoring.combine import NodeCuts
+from dpmondrian.threads import Threads
 
 __all__ = ["CENTRENESS_WEIGHT", "VALLEY_WEIGHT", "ValleyScore", "window_widths"]
 
@@ -94,10 +94,7 @@ class ValleyScore:
 
         n_nodes = len(noisy_counts)
         parts = np.array_split(np.arange(n_nodes), min(os.cpu_count() or 1, 1 + n_nodes // _NODES_PER_THREAD))
-        if len(parts) == 1:
-            return of_part(parts[0])
-        with ThreadPoolExecutor(len(parts)) as pool:
-            return [cuts for part in pool.map(of_part, parts) for cuts in part]
+        return [cuts for part in Threads(None, len(parts)).map(of_part, parts) for cuts in part]
 
     @lru_cache(maxsize=4)  # noqa: B019 (a score is small, and one serves all levels of a fit)
     def _windows(self, n_codes: tuple[int, ...]) -> tuple[NDArray[Any], ...]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.exceptions import DPMondrianError, ParameterError
-from dpmondrian.tree.joins import SURELY_APART
+from dpmondrian.tree.joins import FLAT_STRENGTH
 
 if TYPE_CHECKING:
     from dpmondrian.tree.structure import Tree
@@ -56,7 +56,7 @@ class _Layout:
     cluster: NDArray[np.int64]
 
 
-def plot_hierarchy(tree: Tree, ax: Any = None, *, threshold: float | None = SURELY_APART) -> Any:
+def plot_hierarchy(tree: Tree, ax: Any = None, *, threshold: float | None = FLAT_STRENGTH) -> Any:
     """Draw how the leaves of a tree go together to clusters, and return the axes. Only released values are drawn.
 
     Leaves stand side by side, with their sizes as bars. Two groups are joined at the height of the strength with which
@@ -71,7 +71,7 @@ def plot_hierarchy(tree: Tree, ax: Any = None, *, threshold: float | None = SURE
     ax : matplotlib Axes, optional
         Where to draw; None for a new figure.
     threshold : float or None
-        Height of the dashed line, by default the strength from which `DPM` always keeps groups apart; None for no line.
+        Height of the dashed line, by default what cuts through a single cloud seldom exceed; None for no line.
     """
     if tree.leaf_centres is None:
         raise ParameterError(
@@ -185,7 +185,7 @@ def _draw_axes(ax: Any, layout: _Layout, threshold: float | None) -> None:
     if threshold is not None:
         ax.axhline(threshold, color=_TEXT, lw=0.8, ls=(0, (4, 3)), zorder=1)
         edge = (1.0, threshold), (4, 0), ("axes fraction", "data")
-        ax.annotate(f"{threshold:g}: surely\napart", *edge, color=_TEXT, **at_edge)
+        ax.annotate(f"{threshold:g}: seldom more\nin one cloud", *edge, color=_TEXT, **at_edge)
     if high > 1.06:
         ax.axhspan(1.0, high, color="#F3F3F3", lw=0, zorder=0)
     if high > 1.06 + 2 * _STEP:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from threading import Lock
-from typing import Self, TypeVar
+from typing import Any, TypeVar
+
+from dpmondrian.interrupts import Work, beside, current_work
 
 __all__ = ["Threads"]
 
@@ -19,23 +21,15 @@ Answer = TypeVar("Answer")
 
 
 class Threads:
-    """As many threads as `n_rows` are worth (None: an unknown number of rows, many). Use it as a context manager.
+    """As many threads as `n_rows` are worth (None: an unknown number of rows, many), or as many as the system gives.
 
-    Parts are taken one after the other by whichever thread is free, so no more of them are in memory than there are threads.
+    Parts are taken one after the other by whichever thread is free, so no more of them are in memory than there are threads. None
+    is taken once the work that this is part of was stopped, and no thread keeps the process from ending.
     """
 
     def __init__(self, n_rows: int | None, most: int | None = None) -> None:
         available = min(most or _MOST_THREADS, os.cpu_count() or 1)
         self.n_threads = available if n_rows is None else max(1, min(available, n_rows // _ROWS_PER_THREAD))
-        # The calling thread takes a share of the parts itself.
-        self._pool = ThreadPoolExecutor(self.n_threads - 1) if self.n_threads > 1 else None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
 
     def map(self, function: Callable[[Part], Answer], parts: Iterable[Part]) -> list[Answer]:
         """Return what the function answers on each part, in order."""
@@ -51,9 +45,7 @@ class Threads:
 
         If it fails in one thread, the others get no more parts, and the error is raised when all have ended.
         """
-        if self._pool is None:
-            return [work(iter(parts))]
-        taken = _Taken(iter(parts))
+        taken = _Taken(iter(parts), current_work())
 
         def one_thread() -> Answer:
             try:
@@ -62,21 +54,38 @@ class Threads:
                 taken.stop()
                 raise
 
-        waiting = [self._pool.submit(one_thread) for _ in range(self.n_threads - 1)]
+        # The calling thread takes a share of the parts itself; all of them if there is no other.
+        others = [other for _ in range(self.n_threads - 1) if (other := _begun(one_thread)) is not None]
         try:
             own = one_thread()
         finally:
-            failures = [failure for future in waiting if (failure := future.exception()) is not None]
+            failures = [failure for other in others if (failure := other.exception()) is not None]
         if failures:
             raise failures[0]
-        return [own] + [future.result() for future in waiting]
+        return [own] + [other.result() for other in others]
+
+
+def _begun(function: Callable[[], Answer]) -> Future[Answer] | None:
+    """Return what a function will return that another thread calls; None if there is no thread for it."""
+    future: Future[Answer] = Future()
+    return future if beside(_answer, future, function) else None
+
+
+def _answer(future: Future[Any], function: Callable[[], Any]) -> None:
+    try:
+        future.set_result(function())
+    except BaseException as error:
+        future.set_exception(error)
+    finally:
+        del future  # else an error would hold this frame, which holds it
 
 
 class _Taken(Iterator[Part]):
-    """Hands the items of an iterator out to several threads, each to one of them."""
+    """Hands the items of an iterator out to several threads, each to one of them, until it or their work is stopped."""
 
-    def __init__(self, parts: Iterator[Part]) -> None:
+    def __init__(self, parts: Iterator[Part], work: Work | None) -> None:
         self._parts = parts
+        self._work = work
         self._lock = Lock()
         self._stopped = False
 
@@ -84,6 +93,8 @@ class _Taken(Iterator[Part]):
         with self._lock:
             if self._stopped:
                 raise StopIteration
+            if self._work is not None:
+                self._work.check()
             return next(self._parts)
 
     def stop(self) -> None:

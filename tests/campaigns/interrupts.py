@@ -1,0 +1,261 @@
+"""Random interrupts of real processes: ``make interrupts RUNS=500``. No test of the suite; half an hour for 500 on two cores.
+
+`dpm cluster` and `DPM.fit` are started with kernels that are in numba's cache and with an empty cache, and get SIGINT or SIGTERM at
+random moments. Each must end within two seconds, with exit code 130 or 143 or as `KeyboardInterrupt`, leave nothing
+half-written, and say what the budget file says. Prints a line per run and a table; exit code 1 if there was a defect.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from dpmondrian.files.budget import Budget, BudgetEntry
+from dpmondrian.files.checkpoint import Checkpoint
+
+ALLOWED_SECONDS = 2.0
+HANG_SECONDS = 60.0
+START_SHARE = 0.1
+"""Part of a run in which the interpreter itself may begin; before, nobody can answer signals."""
+
+FIT = """
+import sys, time
+import numpy as np
+from dpmondrian import DPM
+rows = np.loadtxt(sys.argv[1], delimiter=",", skiprows=1)
+print("begun", flush=True)
+try:
+    DPM(bounds=(0, 100)).fit(rows, budget=sys.argv[2], checkpoint=sys.argv[3])
+except KeyboardInterrupt as interrupt:
+    print(type(interrupt).__name__, time.monotonic(), flush=True)
+    sys.exit(130)
+print("fitted", flush=True)
+"""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What is interrupted, with which signal, and until when."""
+
+    program: str
+    number: signal.Signals
+    cold: bool
+    longest: float
+
+    def __str__(self) -> str:
+        return f"{self.program}, {self.number.name}, {'cold' if self.cold else 'warm'}"
+
+
+@dataclass
+class Outcome:
+    """How a run ended, and how long that took: to the end of a command or the interrupt of a fit, and of the process."""
+
+    seconds: float
+    whole: float
+    ending: str
+    defects: list[str] = field(default_factory=list)
+
+
+def kinds(table: Path) -> list[Kind]:
+    """Return all kinds; of four runs one has to compile its kernels, which takes ten times as long or more."""
+    programs = [("dpm", signal.SIGINT), ("dpm", signal.SIGTERM), ("fit", signal.SIGINT)]
+    lasts = {}
+    for program in ("dpm", "fit"):
+        undisturbed(table, program)  # now its kernels are in the cache
+        lasts[program] = undisturbed(table, program)
+    print("An undisturbed run takes", {program: f"{seconds:.1f} s" for program, seconds in lasts.items()}, flush=True)
+    warm = [Kind(program, number, False, lasts[program]) for program, number in programs]
+    cold = [Kind(program, number, True, 3.0 * lasts[program]) for program, number in programs]
+    return [*warm, *warm, *warm, *cold]
+
+
+def undisturbed(table: Path, program: str) -> float:
+    """Return how many seconds a run takes that nobody interrupts."""
+    with tempfile.TemporaryDirectory() as name:
+        folder, kind = Path(name), Kind(program, signal.SIGINT, False, 0.0)
+        Budget.create(folder / "budget.json", 3.0, 1e-6)
+        with subprocess.Popen(command(kind, table, folder), stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            begin = time.monotonic()
+            if program == "fit":
+                process.stdout.readline()
+                begin = time.monotonic()
+            process.communicate()
+        assert process.returncode == 0
+        return time.monotonic() - begin
+
+
+def perform(table: Path, kind: Kind, seed: int) -> Outcome:
+    """Start a process, interrupt it, and look at what it leaves."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        Budget.create(folder / "budget.json", 3.0, 1e-6)
+        environment = dict(os.environ)
+        if kind.cold:
+            environment["NUMBA_CACHE_DIR"] = str(folder / "cache")
+        process = subprocess.Popen(
+            command(kind, table, folder), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+        )
+        return interrupted(process, kind, random.Random(seed).uniform(0.0, kind.longest), folder)
+
+
+def command(kind: Kind, table: Path, folder: Path) -> list[str]:
+    """Return what to start."""
+    budget, checkpoint = str(folder / "budget.json"), str(folder / "run.ckpt")
+    if kind.program == "fit":
+        return [sys.executable, "-c", FIT, str(table), budget, checkpoint]
+    options = ["--bounds", "a=0:100", "--bounds", "b=0:100", "--quiet", "--labels", "--out", str(folder / "out")]
+    files = ["--budget", budget, "--checkpoint", checkpoint]
+    return [sys.executable, "-m", "dpmondrian", "cluster", str(table), *options, *files]
+
+
+def interrupted(process: subprocess.Popen[str], kind: Kind, moment: float, folder: Path) -> Outcome:
+    """Send the signal at a moment of the run (of a fit, after the imports), and judge."""
+    assert process.stdout is not None
+    if kind.program == "fit":
+        process.stdout.readline()
+    time.sleep(moment)
+    process.send_signal(kind.number)
+    begin = time.monotonic()
+    try:
+        out, err = process.communicate(timeout=HANG_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        return Outcome(HANG_SECONDS, HANG_SECONDS, "hang", ["hangs"])
+    whole = seconds = time.monotonic() - begin
+    if kind.program == "fit":
+        out, _, caught = out.partition(" ")
+        seconds = float(caught) - begin if caught else seconds
+    judge = judged_fit if kind.program == "fit" else judged_command
+    ending, defects = judge(process.returncode, kind, moment, out, err, folder)
+    if seconds > ALLOWED_SECONDS:
+        defects.append(f"took {seconds:.1f} s")
+    if left := sorted(path.name for path in folder.iterdir() if path.name.endswith(".part")):
+        defects.append(f"left {left}")
+    return Outcome(seconds, whole, ending, defects)
+
+
+def judged_fit(code: int, kind: Kind, moment: float, out: str, err: str, folder: Path) -> tuple[str, list[str]]:
+    """Return how a fit ended, and what is wrong with that."""
+    n_charges = len(charges(folder))
+    if (code, out) == (0, "fitted\n"):
+        return "finished", [] if n_charges == 1 else ["finished without a charge"]
+    if code == 0 - kind.number and out in ("fitted\n", "KeyboardInterrupt"):
+        return "after the fit", []
+    defects = []
+    if (code, out) != (130, "KeyboardInterrupt"):
+        defects.append(f"ended with {code}, {out!r}")
+    if err:
+        defects.append(f"said {err[-300:]!r}")
+    if n_draws(folder) > 0 and n_charges == 0:
+        defects.append("drew without a charge")
+    return "charged" if n_charges else "not charged", defects
+
+
+def judged_command(code: int, kind: Kind, moment: float, out: str, err: str, folder: Path) -> tuple[str, list[str]]:
+    """Return how a command ended, and what is wrong with that."""
+    is_whole = files_in(folder / "out") >= {"release.json", "centres.csv", "report.html"}
+    n_charges = len(charges(folder))
+    if code == 0 or (code == -kind.number and "labels.parquet" in files_in(folder / "out-sensitive")):
+        return "finished", [] if is_whole and n_charges == 1 else ["finished without results"]
+    if "Stopped" not in err and "dpmondrian/cli" not in err and moment < START_SHARE * kind.longest:
+        return "interpreter's start", []
+    defects = []
+    if code != 128 + kind.number:
+        defects.append(f"ended with {code}")
+    lines = err.splitlines()
+    if not lines or not lines[-1].startswith("Stopped.") or not all(line.startswith("Note: ") for line in lines[:-1]):
+        defects.append(f"said {err[-300:]!r}")
+    if (folder / "out").exists() and not is_whole:
+        defects.append(f"half-written: {files_in(folder / 'out')}")
+    if is_whole == ("Nothing was written" in err):
+        defects.append(f"results and words differ: {err[-300:]!r}")
+    # After the results are written nobody asks any more what they cost.
+    if not is_whole and (n_charges > 0) != ("was charged for this run" in err):
+        defects.append(f"{n_charges} charges, but: {err[-300:]!r}")
+    if not is_whole and (n_draws(folder) > 0) != ("what was drawn is kept" in err):
+        defects.append(f"{n_draws(folder)} draws, but: {err[-300:]!r}")
+    return "written" if is_whole else "charged" if n_charges else "not charged", defects
+
+
+def charges(folder: Path) -> tuple[BudgetEntry, ...]:
+    """Return the entries of the budget, which must be readable."""
+    return Budget(folder / "budget.json").read().entries
+
+
+def n_draws(folder: Path) -> int:
+    """Return how many draws the checkpoint keeps, which must be readable."""
+    state = Checkpoint(folder / "run.ckpt").read()
+    return 0 if state is None else len(state.draws)
+
+
+def files_in(folder: Path) -> set[str]:
+    """Return the names in a folder, none if there is no folder."""
+    return {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+
+
+def write_table(path: Path) -> None:
+    """Write 60,000 invented rows: enough for two threads."""
+    generator = np.random.default_rng(0)
+    rows = generator.choice([20.0, 50.0, 80.0], (60_000, 1)) + generator.normal(0.0, 4.0, (60_000, 2))
+    np.savetxt(path, rows, fmt="%.2f", delimiter=",", header="a,b", comments="")
+
+
+def main() -> None:
+    """Perform the campaign and print what came out."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=500)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**9), help="of the moments")
+    arguments = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets what runs in the background ignore it
+    print(f"{arguments.runs} runs, seed {arguments.seed}", flush=True)
+    outcomes: dict[str, list[Outcome]] = defaultdict(list)
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(arguments.jobs) as pool:
+        table = Path(folder, "table.csv")
+        write_table(table)
+        all_kinds = kinds(table)
+        chosen = [all_kinds[number % len(all_kinds)] for number in range(arguments.runs)]
+        performed = pool.map(
+            lambda numbered: perform(table, numbered[1], arguments.seed + numbered[0]), enumerate(chosen)
+        )
+        for number, (kind, outcome) in enumerate(zip(chosen, performed, strict=True), start=1):
+            outcomes[str(kind)].append(outcome)
+            told = "; ".join(["", *(f"DEFECT {defect}" for defect in outcome.defects)])
+            print(f"{number:4} {kind}: {outcome.ending}, {outcome.seconds:.2f} s{told}", flush=True)
+    sys.exit(summarised(outcomes))
+
+
+def summarised(outcomes: dict[str, list[Outcome]]) -> int:
+    """Print a table, and return the exit code."""
+    for kind, own in sorted(outcomes.items()):
+        endings = defaultdict(int)
+        for outcome in own:
+            endings[outcome.ending] += 1
+        seconds = sorted(outcome.seconds for outcome in own)
+        told = ", ".join(f"{ending} {number}" for ending, number in sorted(endings.items()))
+        longest = max(outcome.whole for outcome in own)
+        print(
+            f"{kind:20} {len(own):4} runs; seconds: median {seconds[len(own) // 2]:.2f}, most {seconds[-1]:.2f}, until the process is gone "
+            f"{longest:.2f}; {told}"
+        )
+    n_defects = sum(bool(outcome.defects) for own in outcomes.values() for outcome in own)
+    print(f"{n_defects} of {sum(map(len, outcomes.values()))} runs had a defect.")
+    return 1 if n_defects else 0
+
+
+if __name__ == "__main__":
+    main()

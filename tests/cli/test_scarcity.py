@@ -1,0 +1,79 @@
+"""Too little memory, or too few threads, is told as what it is, with a way out; nothing is charged for a run that cannot begin."""
+
+import errno
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from dpmondrian.cli import cluster as command
+from dpmondrian.files.budget import Budget
+
+from .conftest import BOUNDS
+
+resource = pytest.importorskip("resource", reason="The system has no limits of this kind.")
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (MemoryError(), "no more memory"),
+        (OSError(errno.ENOMEM, "Cannot allocate memory"), "no more memory"),
+        (ImportError("libscipy.so: failed to map segment from shared object"), "no more memory"),
+        (OSError("Could not find/load shared object file 'libllvmlite.so'"), "a library could not be loaded"),
+        (RuntimeError("can't start new thread"), "no more threads"),
+    ],
+)
+def test_what_is_scarce_is_told(dpm, people, tmp_path, monkeypatch, error, words):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(command, "check_rows", fail)
+    done = dpm("cluster", people, *BOUNDS, "--out", tmp_path / "out")
+    assert done.code == 1
+    assert words in done.err
+    assert "ulimit" in done.err
+    assert "defect" not in done.err
+
+
+def test_a_command_does_without_threads(dpm, people, tmp_path, monkeypatch):
+    def refuse(_):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    done = dpm("cluster", people, *BOUNDS, "--out", tmp_path / "out", "--labels")
+    assert done.code == 0, done.err
+
+
+LIMITED = """
+import resource, sys
+import dpmondrian.estimator, dpmondrian.files.tables, dpmondrian.report, pyarrow.csv, pyarrow.parquet
+import dpmondrian.cli.cluster, dpmondrian.files.checkpoint, dpmondrian.streams.file_stream
+from dpmondrian.cli.main import main
+pages = int(open("/proc/self/statm").read().split()[0])
+assert "opendp" not in sys.modules
+room = pages * resource.getpagesize() + int(sys.argv.pop(1))
+resource.setrlimit(resource.RLIMIT_AS, (room, room))
+main()
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="The system does not tell the size of a process.")
+def test_a_library_that_does_not_fit_into_memory(people, tmp_path):
+    """OpenDP's library has 275 MB, and is loaded last."""
+    budget = Budget.create(tmp_path / "budget.json", 3.0, 1e-6)
+    arguments = ["cluster", people, *BOUNDS, "--out", tmp_path / "out", "--budget", budget.path, "--threads", "1"]
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, str(150 * 2**20), *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 1
+
+    assert "OpenDP, which draws the noise, could not be loaded" in done.stderr
+    assert "defect" not in done.stderr
+    assert budget.read().entries == ()
+    assert not (tmp_path / "out").exists()
