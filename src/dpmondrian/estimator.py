@@ -51,7 +51,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
     epsilon : float, default=1.0
         Privacy budget: the smaller, the more private and the noisier.
     delta : float, default=1e-7
-        Probability with which the bound may fail; well below 1 / (number of people). 0 gives pure epsilon.
+        Probability with which the bound may fail; well below 1 / (number of people), and at least 1e-300. 0 gives pure epsilon.
     bounds : pair, list of pairs, mapping from column name to pair, or Schema
         Range of every column, known *without looking at the data*. Values beyond are clipped. A third item
         ``"int"`` marks whole numbers, ``"float"`` the contrary; without it the column's type decides. ``"log"`` puts

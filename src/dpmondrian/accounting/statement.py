@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from dpmondrian._version import __version__
 from dpmondrian.accounting.ledger import Entry
 from dpmondrian.accounting.plan import Plan
+from dpmondrian.accounting.zcdp import LEAST_DELTA
 from dpmondrian.domain import Schema
 
 if TYPE_CHECKING:
@@ -86,7 +87,8 @@ class PrivacyStatement:
         statement = _typed(
             cls, {**values, "entries": entries, "bounds": bounds, "not_protected": tuple(values["not_protected"])}
         )
-        if not (statement.epsilon > 0 and 0 <= statement.delta < 1 and statement.rows_per_person >= 1):
+        known_delta = statement.delta == 0 or LEAST_DELTA <= statement.delta < 1
+        if not (statement.epsilon > 0 and known_delta and statement.rows_per_person >= 1):
             raise ValueError("epsilon, delta or rows_per_person of the privacy statement is out of range")
         if statement.bounds_epsilon < 0:
             raise ValueError("bounds_epsilon of the privacy statement is negative")
