@@ -6,8 +6,9 @@ import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,27 @@ if TYPE_CHECKING:
     from dpmondrian.files.checkpoint import Checkpoint
 
 __all__ = ["DPM"]
+
+_Parameters = ParamSpec("_Parameters")
+
+
+def named_only(init: Callable[_Parameters, None]) -> Callable[_Parameters, None]:
+    """Return a constructor that says what to write instead where a parameter is given by its place.
+
+    It quotes nothing: whoever takes the constructor for `fit` gives it a table.
+    """
+
+    @wraps(init)
+    def checked(*places: _Parameters.args, **parameters: _Parameters.kwargs) -> None:
+        if len(places) > 1:  # the first one is the estimator itself
+            raise ParameterError(
+                "The parameters of DPM must be named. Got one by its place, where KMeans takes the number of clusters, and DPM does "
+                "not. Write DPM(n_clusters=5) for five clusters, DPM(epsilon=1.0, bounds=(0, 100)) for a budget and bounds; rows are "
+                "given to fit."
+            )
+        init(*places, **parameters)
+
+    return checked
 
 
 class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -129,12 +151,13 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
     2
     """
 
+    @named_only
     def __init__(
         self,
+        *,
         epsilon: float = 1.0,
         delta: float = 1e-7,
         bounds: Bounds = None,
-        *,
         n_clusters: int | None = None,
         variant: str = "default",
         rows_per_person: int = 1,
@@ -335,9 +358,9 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         privacy = release.privacy
         try:
             model = cls(
-                privacy.epsilon,
-                privacy.delta,
-                release.schema,
+                epsilon=privacy.epsilon,
+                delta=privacy.delta,
+                bounds=release.schema,
                 variant=privacy.variant,
                 rows_per_person=privacy.rows_per_person,
                 accountant=privacy.accountant,

@@ -21,7 +21,9 @@ SETTINGS = [{}, {"delta": 0}, {"variant": "paper"}, {"n_clusters": 4}, {"max_dep
 @pytest.fixture(scope="module")
 def fitted(blobs) -> DPM:
     frame = pd.DataFrame(blobs, columns=["age", "bmi"])
-    return DPM(5.0, 1e-6, {"age": (-100, 100), "bmi": (-90, 100, "int")}, random_state=1).fit(frame)
+    return DPM(epsilon=5.0, delta=1e-6, bounds={"age": (-100, 100), "bmi": (-90, 100, "int")}, random_state=1).fit(
+        frame
+    )
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +86,7 @@ def test_json_says_what_it_is(valid):
 
 @pytest.mark.parametrize("params", SETTINGS, ids=str)
 def test_the_statement_is_complete(blobs, params):
-    privacy = DPM(0.7, **({"delta": 1e-5} | params), bounds=(-100, 100)).fit(blobs).privacy_
+    privacy = DPM(epsilon=0.7, **({"delta": 1e-5} | params), bounds=(-100, 100)).fit(blobs).privacy_
     assert privacy.epsilon == 0.7
     assert privacy.delta == params.get("delta", 1e-5)
     zcdp = params.get("variant") != "paper" and privacy.delta > 0

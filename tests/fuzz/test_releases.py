@@ -230,7 +230,7 @@ def test_what_is_saved_is_loaded(bounds, epsilon, more, folder):
     """Also where bounds are as wide or as narrow as they may be, and errors of centres accordingly."""
     rows = np.vstack([np.geomspace(1e-300, 1e100, 20).reshape(-1, 2), np.full((10, 2), 1e100)])
     try:
-        model = DPM(epsilon, bounds=bounds, random_state=0).set_params(**more).fit(rows)
+        model = DPM(epsilon=epsilon, bounds=bounds, random_state=0).set_params(**more).fit(rows)
     except ValueError as error:
         assert "must" in str(error)  # noqa: PT017
         return
