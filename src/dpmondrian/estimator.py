@@ -16,12 +16,11 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils.validation import check_is_fitted
 
 from dpmondrian import _validation as check
-from dpmondrian.accounting.plan import DEFAULT_SHARES, DEFAULT_SHARES_WITH_K, PAPER_SHARES
 from dpmondrian.accounting.statement import PrivacyStatement, make_statement
-from dpmondrian.algorithm import ALPHA, ALPHA_WITH_K, DEPTH, DEPTH_WITH_K, Clustering, Settings, cluster, make_plan
+from dpmondrian.algorithm import Clustering, Settings, cluster, make_plan
 from dpmondrian.artifact import Release
 from dpmondrian.coordinates import Coordinates
-from dpmondrian.domain import Bounds, Schema, categories_in, category_use, names_in
+from dpmondrian.domain import Bounds, Schema, categories_in, names_in
 from dpmondrian.engines.local import LocalEngine, LocalSource
 from dpmondrian.engines.missing import MISSING_RULES
 from dpmondrian.engines.resources import Resources
@@ -30,7 +29,8 @@ from dpmondrian.exceptions import DataError, NotReleasableWarning, ParameterErro
 from dpmondrian.frames import Reader, Table
 from dpmondrian.labelling import Labeller
 from dpmondrian.persons import PersonLimit
-from dpmondrian.release import Door
+from dpmondrian.release import OBSERVER, Door
+from dpmondrian.settings import check_columns, checked_settings
 from dpmondrian.spending import Spending, held_journal, run_facts
 from dpmondrian.tree.structure import Tree
 
@@ -206,6 +206,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         checkpoint: Checkpoint | str | Path | None = None,
         progress: Callable[[str, int, int], None] | None = None,
         resources: Resources | None = None,
+        data_set: str | None = None,
     ) -> DPM:
         """Cluster the rows of `X`. Spends the budget once; each further fit on the same rows spends it again.
 
@@ -228,6 +229,8 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             Called with the name of what is drawn, how many draws of the plan are behind, and how many there are in all.
         resources : Resources, optional
             Memory, threads and folder for temporary data, for tables on this machine.
+        data_set : str, optional
+            Name of the data set, which is published with the release. None: the one in the budget file, if there is one.
 
         Returns
         -------
@@ -242,10 +245,20 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         self._check_categories(schema, settings, head)
         coordinates = Coordinates(schema, settings.directions)
         plan = make_plan(settings)
-        facts = run_facts(settings, schema, plan, self.on_missing, seed, named=head.named, charged=budget is not None)
+        facts = run_facts(
+            settings,
+            schema,
+            plan,
+            self.on_missing,
+            seed,
+            named=head.named,
+            charged=budget is not None,
+            data_set=data_set,
+        )
         with ExitStack() as stack:
             journal = stack.enter_context(held_journal(checkpoint, facts, len(plan.draws)))
-            spending = Spending(budget, journal, settings, schema, progress)
+            secure = seed is None and OBSERVER.get() is None
+            spending = Spending(budget, journal, settings, schema, progress, data_set, secure)
             door = Door(plan, settings.rows_per_person, seed, spending.before_draw, journal)
             if not door.secure:
                 warnings.warn(
@@ -259,7 +272,14 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             engine = stack.enter_context(source.engine(coordinates, self.on_missing, limit, resources))
             clusters = _in_own_units(cluster(engine, door, coordinates.schema, settings), coordinates)
             statement = make_statement(
-                door.plan, door.close(), schema, settings.rows_per_person, settings.variant, door.secure, self.person_id
+                door.plan,
+                door.close(),
+                schema,
+                settings.rows_per_person,
+                settings.variant,
+                door.secure,
+                self.person_id,
+                spending.earlier_fits,
             )
             self._take(
                 Release(
@@ -272,6 +292,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
                     tree=clusters.tree,
                     privacy=statement,
                     parameters={"on_missing": self.on_missing} | settings.beyond_privacy(),
+                    origin=spending.origin,
                 )
             )
             spending.finish(self.release_)
@@ -378,60 +399,9 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
 
     def _settings(self) -> Settings:
         """Check every parameter; nothing is read or spent before all are right."""
-        variant = check.check_choice("variant", self.variant, ("default", "paper"))
-        self._missing_rule()
-        delta = check.check_delta(self.delta)
-        if variant == "paper" and delta == 0.0:
-            raise ParameterError(
-                "The 'delta' parameter of DPM must be positive with variant='paper', whose averages need it. Got 0 instead. "
-                "Use variant='default' for pure epsilon."
-            )
-        default_shares = (
-            PAPER_SHARES if variant == "paper" else DEFAULT_SHARES if self.n_clusters is None else DEFAULT_SHARES_WITH_K
-        )
-        finds_k = self.n_clusters is None and variant == "default"
-        if finds_k and self.alpha is not None:
-            raise ParameterError(
-                "The 'alpha' parameter of DPM weighs emptiness, which is scored with 'n_clusters' and in variant='paper' only. "
-                f"Got {self.alpha!r}. Leave alpha=None."
-            )
-        if self.person_id is not None and not isinstance(self.person_id, str):
-            raise ParameterError(
-                f"The 'person_id' parameter must be None or the name of a column. Got {self.person_id!r} instead."
-            )
-        alpha = self.alpha
-        if alpha is None:
-            alpha = ALPHA if self.n_clusters is None or variant == "paper" else ALPHA_WITH_K
-        t, q, alpha = check.check_score_parameters(self.t, self.q, alpha)
-        max_depth = self.max_depth
-        if max_depth is None:
-            max_depth = DEPTH if finds_k else DEPTH_WITH_K
-        optional = {
-            name: None if value is None else check.check_integer(name, value, 1, most, "Use None to let DPM choose.")
-            for name, value, most in (
-                ("n_clusters", self.n_clusters, 10_000),
-                ("min_cluster_size", self.min_cluster_size, None),
-            )
-        }
-        return Settings(
-            epsilon=check.check_epsilon(self.epsilon),
-            delta=delta,
-            variant=variant,
-            shares=check.check_shares(self.budget_shares, default_shares),
-            max_depth=check.check_integer("max_depth", max_depth, 0, 12, "Use None to let DPM choose."),
-            windows=check.check_integer("windows", self.windows, 2, 2**14, "The default is 128."),
-            t=t,
-            q=q,
-            alpha=None if finds_k else alpha,
-            rows_per_person=check.check_integer(
-                "rows_per_person", self.rows_per_person, 1, 10**6, "Give the most rows that one person can have."
-            ),
-            person_id=self.person_id,
-            directions=check.check_directions(self.directions, variant),
-            categories=category_use(self.bounds),
-            accountant=check.check_accountant(self.accountant, delta, variant),
-            **optional,
-        )
+        parameters = self.get_params(deep=False)
+        del parameters["random_state"]
+        return checked_settings(**parameters)
 
     @staticmethod
     def _check_categories(schema: Schema, settings: Settings, table: Table) -> None:
@@ -441,17 +411,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
                 "The 'bounds' parameter must be a mapping by column name, or a Schema, where it declares categories. Got a list. "
                 "For instance bounds={'age': (0, 120), 'plan': ['basic', 'premium']}."
             )
-        if schema.categories and settings.paper:
-            raise ParameterError(
-                f"The 'variant' parameter must be 'default' with categories. Got 'paper', and categories in columns "
-                f"{list(schema.categories)!r}. The paper knows numbers only."
-            )
-        if settings.finds_k and not any(getattr(column, "cut", True) for column in schema.columns):
-            raise ParameterError(
-                "The 'bounds' parameter holds only categories along which nothing may be cut, so there would be one cluster. Add "
-                "a numeric column, or allow cuts between categories: Category(name, categories, cut=True), in a schema file "
-                "'cut = true'; or give 'n_clusters'."
-            )
+        check_columns(schema, settings)
 
     def _missing_rule(self) -> int:
         return MISSING_RULES[check.check_choice("on_missing", self.on_missing, tuple(MISSING_RULES))]
