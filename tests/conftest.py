@@ -1,9 +1,12 @@
 """For all tests."""
 
 import builtins
+import os
 import re
 
 import pytest
+
+os.environ["SOURCE_DATE_EPOCH"] = "1767225600"  # the day in releases, also of processes that tests start: 2026-01-01
 
 
 @pytest.hookimpl(optionalhook=True)

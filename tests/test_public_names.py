@@ -33,6 +33,7 @@ def test_public_names():
         "Column",
         "DPMondrianError",
         "DataError",
+        "FewRowsWarning",
         "FinishedRunWarning",
         "NotReleasableWarning",
         "OutputError",
@@ -44,6 +45,7 @@ def test_public_names():
         "Resources",
         "Schema",
         "Tree",
+        "WeakPromiseWarning",
         "__version__",
         "suggest_bounds",
     ]

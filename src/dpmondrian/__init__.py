@@ -26,12 +26,14 @@ if TYPE_CHECKING:
         CheckpointError,
         DataError,
         DPMondrianError,
+        FewRowsWarning,
         FinishedRunWarning,
         NotReleasableWarning,
         OutputError,
         ParameterError,
         RandomnessError,
         ReleaseFileError,
+        WeakPromiseWarning,
     )
     from dpmondrian.files.budget import Budget
     from dpmondrian.tree.structure import Tree
@@ -46,6 +48,7 @@ __all__ = [
     "Column",
     "DPMondrianError",
     "DataError",
+    "FewRowsWarning",
     "FinishedRunWarning",
     "NotReleasableWarning",
     "OutputError",
@@ -57,6 +60,7 @@ __all__ = [
     "Resources",
     "Schema",
     "Tree",
+    "WeakPromiseWarning",
     "__version__",
     "suggest_bounds",
 ]

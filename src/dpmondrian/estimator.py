@@ -21,6 +21,7 @@ from dpmondrian.algorithm import Clustering, Settings, cluster, make_plan
 from dpmondrian.artifact import Release
 from dpmondrian.coordinates import Coordinates
 from dpmondrian.domain import Bounds, Schema, categories_in, names_in
+from dpmondrian.doubts import warn_of_few_rows, warn_of_promise
 from dpmondrian.engines.local import LocalEngine, LocalSource
 from dpmondrian.engines.missing import MISSING_RULES
 from dpmondrian.engines.resources import Resources
@@ -267,6 +268,8 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
                     NotReleasableWarning,
                     stacklevel=2,
                 )
+            else:
+                warn_of_promise(settings, stacklevel=2)
             limit = PersonLimit(settings.rows_per_person, door.person_key()) if self.person_id is not None else None
             resources = resources or Resources()
             engine = stack.enter_context(source.engine(coordinates, self.on_missing, limit, resources))
@@ -300,6 +303,8 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
                 del self.feature_names_in_
             if isinstance(source, LocalSource) and isinstance(source.rows, Table) and isinstance(engine, LocalEngine):
                 self._labels = self._fitted_labels(source.rows, engine, clusters.cluster_of_node, limit)
+        if door.secure:
+            warn_of_few_rows(self.release_, settings, stacklevel=2)
         return self
 
     @property

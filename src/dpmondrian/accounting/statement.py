@@ -317,9 +317,7 @@ def make_statement(
         "entries": entries,
         "bounds": tuple(schema.to_dict()),
         "bounds_epsilon": schema.bounds_epsilon(rows_per_person, person_id),
-        "randomness": (
-            SECURE if secure else "a seed; reproducible, not private"
-        ),
+        "randomness": (SECURE if secure else "a seed; reproducible, not private"),
         "version": __version__,
         "earlier_fits": earlier_fits,
     }

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from dpmondrian.accounting.plan import Plan
 from dpmondrian.accounting.statement import SECURE, make_statement
 from dpmondrian.algorithm import Settings, make_plan
 from dpmondrian.exceptions import DPMondrianError
@@ -104,7 +105,9 @@ def verify(release: Release, stated_digest: str, budget: BudgetState | None = No
         checks.append(Check("parameters", FAILED, settings))
     checks.append(_account_check(release))
     if budget is not None:
-        checks.append(_result("budget", "the account was charged for this very release", _budget_faults(release, budget)))
+        checks.append(
+            _result("budget", "the account was charged for this very release", _budget_faults(release, budget))
+        )
     checks += _words_of_the_holder(release, budget)
     return Verification(digest, tuple(checks))
 
@@ -146,7 +149,7 @@ def _checks_of_content(release: Release, settings: Settings) -> Iterator[Check]:
     faults = [] if stated else ["the parameters are not written as a run writes them"]
     yield _result("parameters", "they keep the rules of the package", faults)
     make: dict[str, tuple[str, Callable[[], Iterable[str]]]] = {
-        "statement": ("it says what follows from the parameters", lambda: _statement_faults(release, settings)),
+        "statement": ("it says what follows from the parameters", lambda: _statement_faults(release, settings, plan)),
         "ledger": ("its draws are those of the plan", lambda: ledger_faults(release, settings, plan)),
         "price": ("noise, costs, rho, epsilon and delta fit together", lambda: price_faults(release.privacy)),
         "tree": ("its cuts lie within the bounds and its levels", lambda: tree_faults(release, settings)),
@@ -162,14 +165,14 @@ def _digest_faults(digest: str, stated: str) -> Iterator[str]:
         yield "the digest in the file is not that of its content"
 
 
-def _statement_faults(release: Release, settings: Settings) -> Iterator[str]:
+def _statement_faults(release: Release, settings: Settings, plan: Plan) -> Iterator[str]:
     """Yield which fields of the statement do not follow from the parameters.
 
     Not compared: the ledger, and rho, which is its sum and has checks of its own; the version, of which nothing follows.
     """
     privacy = release.privacy
     expected = make_statement(
-        make_plan(settings),
+        plan,
         privacy.entries,
         release.schema,
         settings.rows_per_person,
@@ -179,7 +182,9 @@ def _statement_faults(release: Release, settings: Settings) -> Iterator[str]:
         privacy.earlier_fits,
     )
     for item in fields(privacy):
-        if item.name not in ("entries", "rho", "version") and getattr(privacy, item.name) != getattr(expected, item.name):
+        if item.name not in ("entries", "rho", "version") and getattr(privacy, item.name) != getattr(
+            expected, item.name
+        ):
             yield f"{item.name!r} of the statement is not what follows from the parameters"
     if (privacy.rho is None) != (expected.rho is None):
         yield "'rho' of the statement is there without zCDP, or is missing"
@@ -213,8 +218,10 @@ def _budget_faults(release: Release, budget: BudgetState) -> Iterator[str]:
     digest = release.digest()
     paid = [entry for entry in budget.entries if entry.release == digest]
     if len(paid) != 1:
-        yield "the budget file has no charge for a release with this digest" if not paid else (
-            "the budget file has several charges for this digest"
+        yield (
+            "the budget file has no charge for a release with this digest"
+            if not paid
+            else ("the budget file has several charges for this digest")
         )
         return
     if paid[0].unit != release.privacy.unit:
