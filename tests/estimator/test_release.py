@@ -181,10 +181,10 @@ def test_a_seeded_run_warns_and_is_marked(few_rows, seed):
     assert str(model.privacy_).startswith("NOT RELEASABLE")
 
 
-def test_a_secure_run_is_releasable_and_silent(few_rows):
+def test_a_secure_run_is_releasable_and_silent(blobs):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = DPM(bounds=(-100, 100)).fit(few_rows)
+        model = DPM(bounds=(-100, 100)).fit(np.tile(blobs, (5, 1)))
     assert model.privacy_.releasable is True
     assert "NOT RELEASABLE" not in str(model.privacy_)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from dpmondrian.accounting.ledger import NOT_DRAWN, Entry, may_be_missing
@@ -104,7 +105,7 @@ def _number_faults(release: Release, plan: Plan) -> Iterator[str]:
     """Yield numbers of values that do not fit the tree. They cost nothing: values of one draw are about different rows."""
     drawn = {(entry.name, entry.level): entry.n_draws for entry in release.privacy.entries}
     splits = [drawn["split", level] for level in plan.steps("split")]
-    if any(number and not before for before, number in zip(splits, splits[1:], strict=False)):
+    if any(number and not before for before, number in pairwise(splits)):
         yield "the ledger has splits on a level after one without"
     if [drawn["count", level] for level in plan.steps("count")] != [1, *(2 * number for number in splits)]:
         yield "the ledger does not count the two sides of every cut"
