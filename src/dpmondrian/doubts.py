@@ -35,7 +35,7 @@ def warn_of_few_rows(release: Release, settings: Settings, stacklevel: int) -> N
     for sentence in _new_doubts(release):
         warnings.warn(sentence, WeakPromiseWarning, stacklevel=stacklevel + 1)
     for sentence in _few_rows(release, settings):
-        warnings.warn(sentence, FewRowsWarning, stacklevel=stacklevel + 1)
+        warnings.warn(f"What was found may be noise: {sentence}", FewRowsWarning, stacklevel=stacklevel + 1)
 
 
 def promise_doubts_of(release: Release) -> list[str]:

@@ -26,7 +26,7 @@ from dpmondrian.engines.local import LocalEngine, LocalSource
 from dpmondrian.engines.missing import MISSING_RULES
 from dpmondrian.engines.resources import Resources
 from dpmondrian.engines.sources import Source, open_source
-from dpmondrian.exceptions import DataError, NotReleasableWarning, ParameterError, ReleaseFileError
+from dpmondrian.exceptions import DataError, NotReleasableWarning, ParameterError
 from dpmondrian.frames import Reader, Table
 from dpmondrian.labelling import Labeller
 from dpmondrian.persons import PersonLimit
@@ -379,22 +379,21 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
 
     @classmethod
     def load(cls, path: str | Path) -> DPM:
-        """Return a fitted estimator from a saved release: it predicts, and holds no rows."""
+        """Return a fitted estimator from a saved release: it predicts, and holds no rows.
+
+        Raises `ReleaseFileError` for a file that is no release, or contradicts itself.
+        """
         release = Release.load(path)
         privacy = release.privacy
-        try:
-            model = cls(
-                epsilon=privacy.epsilon,
-                delta=privacy.delta,
-                bounds=release.schema,
-                variant=privacy.variant,
-                rows_per_person=privacy.rows_per_person,
-                accountant=privacy.accountant,
-                **release.parameters,
-            )
-            model._settings()
-        except (TypeError, ParameterError):
-            raise ReleaseFileError("The saved release is damaged: its parameters are not those of DPM.") from None
+        model = cls(
+            epsilon=privacy.epsilon,
+            delta=privacy.delta,
+            bounds=release.schema,
+            variant=privacy.variant,
+            rows_per_person=privacy.rows_per_person,
+            accountant=privacy.accountant,
+            **release.parameters,
+        )
         model._take(release)
         return model
 

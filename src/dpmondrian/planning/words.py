@@ -94,7 +94,7 @@ def warnings_of(forecast: Forecast) -> tuple[str, ...]:
     if not design.has_cuts:
         found.append("No cut will be made ('max_depth' is 0, or no column may be cut): all rows are one cluster.")
     else:
-        found += rows_doubts(outlook.n_rows, smallest, people)
+        found += [f"This will not work: {sentence}" for sentence in rows_doubts(outlook.n_rows, smallest, people)]
         if not found and smallest > outlook.cluster_rows:
             found.append(
                 f"Clusters of {rounded(outlook.cluster_rows)} {people} are too small to be found reliably: about "
@@ -136,11 +136,11 @@ def promise_doubts(epsilon: float, delta: float, n_rows: int | None = None) -> l
 
 
 def rows_doubts(n_rows: int, smallest: float, people: str) -> list[str]:
-    """Return a sentence if a cluster needs more than half of all rows to be found."""
+    """Return the rest of a sentence if a cluster needs more than half of all rows to be found."""
     if smallest <= n_rows / 2:
         return []
     return [
-        f"This will not work: a cluster needs about {rounded(smallest)} {people} to be found, more than half of all "
+        f"a cluster needs about {rounded(smallest)} {people} to be found, more than half of all "
         f"{n_rows:,}. Raise epsilon, or get more {people}."
     ]
 
