@@ -13,6 +13,8 @@
     └── CheckpointError (also RuntimeError) a run cannot be continued from its checkpoint, or not be kept there
 
     NotReleasableWarning (UserWarning)     the noise of this run can be reproduced: research only
+    WeakPromiseWarning (UserWarning)       epsilon or delta is so large that little is promised
+    FewRowsWarning (UserWarning)           too few rows for what was asked: expect noise
     FinishedRunWarning (UserWarning)       the checkpoint holds a whole run, whose release is returned again
 
 No message carries a value computed from the rows: only parameters, column names, types and shapes.
@@ -26,12 +28,14 @@ __all__ = [
     "CheckpointError",
     "DPMondrianError",
     "DataError",
+    "FewRowsWarning",
     "FinishedRunWarning",
     "NotReleasableWarning",
     "OutputError",
     "ParameterError",
     "RandomnessError",
     "ReleaseFileError",
+    "WeakPromiseWarning",
 ]
 
 
@@ -73,6 +77,14 @@ class CheckpointError(DPMondrianError, RuntimeError):
 
 class NotReleasableWarning(UserWarning):
     """The run used a seed, so its noise can be reproduced and protects nobody."""
+
+
+class WeakPromiseWarning(UserWarning):
+    """Epsilon or delta is so large that the release promises little to the people in the table."""
+
+
+class FewRowsWarning(UserWarning):
+    """By its released count the table has too few rows for clusters to be found with this budget."""
 
 
 class FinishedRunWarning(UserWarning):

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import norm
 
 from dpmondrian import DPM, BudgetError, Schema
-from dpmondrian.accounting.explain import _of_hundred
+from dpmondrian.accounting.explain import of_hundred
 from dpmondrian.accounting.ledger import Entry
 from dpmondrian.accounting.pld import Composition, composed_loss
 from dpmondrian.accounting.statement import PrivacyStatement, no_privacy
@@ -233,7 +233,7 @@ def test_words_and_numbers():
 
 @pytest.mark.parametrize(("share", "text"), [(0.0, "0"), (0.015, "1.5"), (0.0150001, "1.51"), (0.5, "50"), (1.0, "100"), (0.99999, "100"), (1e-9, "1e-07")])  # fmt: skip
 def test_numbers_are_rounded_up(share, text):
-    assert _of_hundred(share) == text
+    assert of_hundred(share) == text
 
 
 def test_the_command(tmp_path, monkeypatch, capsys):

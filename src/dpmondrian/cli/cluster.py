@@ -9,8 +9,9 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Sequence
-from contextlib import ExitStack
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -37,6 +38,7 @@ from dpmondrian.cli.inputs import (
 )
 from dpmondrian.cli.labels import write_labels
 from dpmondrian.cli.stopping import charges_told, draws_told, printed, release_told
+from dpmondrian.exceptions import FewRowsWarning, WeakPromiseWarning
 from dpmondrian.interrupts import lasting, making
 
 if TYPE_CHECKING:
@@ -72,6 +74,10 @@ def cluster(
     budget: Annotated[
         Path | None, typer.Option(help="Ledger of this data set; 'dpm budget new' makes one. Charged before release.")
     ] = None,
+    data_set: Annotated[
+        str | None,
+        typer.Option(help="Name of the data set, published with the release.", show_default="as in the budget file"),
+    ] = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(
@@ -104,9 +110,8 @@ def cluster(
 
     facts = public_facts(schema, bounds, columns, person_id, rows_per_person)
     parameters = {"epsilon": epsilon, "delta": delta, "n_clusters": k, "on_missing": on_missing, "random_state": seed}
-    doubts = _doubts(epsilon, delta, seed)
-    for sentence in doubts:
-        print(sentence, file=sys.stderr)
+    if seed is not None:
+        print(f"Warning: {_NOT_RELEASABLE}", file=sys.stderr)
     folder = out or Path(f"{_stem(files)}-clusters")
     model = cluster_files(
         sources_in(files, query, delimiter),
@@ -118,6 +123,7 @@ def cluster(
         quiet=quiet,
         checkpoint=checkpoint,
         resources=Resources(memory, threads),
+        data_set=data_set,
     )
     for sentence in [] if quiet else _beliefs(facts):
         print(sentence, file=sys.stderr)
@@ -125,7 +131,7 @@ def cluster(
         if as_json:
             typer.echo(json.dumps(_document(model.release_, folder, labels), indent=2))
         elif not quiet:
-            _print(model.release_, facts, folder, labels, bool(doubts))
+            _print(model.release_, facts, folder, labels)
 
 
 def cluster_files(
@@ -138,6 +144,7 @@ def cluster_files(
     quiet: bool = False,
     checkpoint: Path | None = None,
     resources: Resources | None = None,
+    data_set: str | None = None,
 ) -> DPM:
     """Cluster the rows of files, write the folder of results, and return the fitted model."""
     from dpmondrian.cli.progress import FitBars
@@ -159,7 +166,15 @@ def cluster_files(
     with charges_told(ledger), draws_told(run_file), new_folder(folder) as unfinished, FitBars(quiet) as bars:
         check_rows(sources, facts.kinds_to_read)
         told = replace(resources, reading=bars.read)
-        model.fit(list(sources), budget=ledger, checkpoint=run_file, progress=bars.draw, resources=told)
+        with _doubts_shown():
+            model.fit(
+                list(sources),
+                budget=ledger,
+                checkpoint=run_file,
+                progress=bars.draw,
+                resources=told,
+                data_set=data_set,
+            )
         free_reserve(unfinished)
         write_release(model.release_, unfinished)
     if labels:  # only now: they take another pass over the files, and what is paid for must not be lost if that fails
@@ -233,12 +248,13 @@ def _stem(files: Sequence[str]) -> str:
     return name or place.name or "rows"
 
 
-def _doubts(epsilon: float, delta: float, seed: int | None) -> list[str]:
-    """Return warnings about a promise that is not worth much."""
-    from dpmondrian.planning.words import parameter_warnings
-
-    found = [f"Warning: {sentence}" for sentence in parameter_warnings(epsilon, delta)]
-    return found if seed is None else [f"Warning: {_NOT_RELEASABLE}", *found]
+@contextmanager
+def _doubts_shown() -> Iterator[None]:
+    """Show what the library doubts about a fit; its other warnings speak of parameters that the command has not."""
+    with warnings.catch_warnings():
+        for category in (WeakPromiseWarning, FewRowsWarning):
+            warnings.filterwarnings("always", category=category)
+        yield
 
 
 def _beliefs(facts: Public) -> list[str]:
@@ -286,15 +302,16 @@ def _document(release: Release, folder: Path, labels: bool) -> dict[str, Any]:
     }
 
 
-def _print(release: Release, facts: Public, folder: Path, labels: bool, doubtful: bool) -> None:
+def _print(release: Release, facts: Public, folder: Path, labels: bool) -> None:
     from dpmondrian.cli.show import print_clusters
+    from dpmondrian.doubts import promise_doubts_of
 
     # Without a word about people, sizes are numbers of rows.
     print_clusters(release, "people" if facts.people_known and facts.rows_per_person == 1 else "rows")
     typer.echo(f"Written to {folder}: release.json, centres.csv and report.html (open it in a browser).")
     if not release.privacy.releasable:
         typer.echo(_NOT_RELEASABLE)
-    elif doubtful:
+    elif promise_doubts_of(release):
         typer.echo("Before you publish them, read the warnings: little is promised to the people in the table.")
     else:
         typer.echo("They may be published.")

@@ -13,7 +13,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +57,9 @@ class CheckpointState:
         Number of draws of the plan; a run need not make them all.
     draws : tuple of KeptDraw
     release : str or None
-        SHA-256 of the release, once the run is finished.
+        Digest of the release, once the run is finished.
+    origin : mapping
+        When the run began, and after how many others: a run that is continued keeps it.
     """
 
     run: str
@@ -65,6 +67,7 @@ class CheckpointState:
     n_planned: int
     draws: tuple[KeptDraw, ...] = ()
     release: str | None = None
+    origin: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Checkpoint:
@@ -104,7 +107,9 @@ class Checkpoint:
         return content.state
 
     @contextmanager
-    def held(self, facts: Mapping[str, Any], n_planned: int) -> Iterator[RunJournal]:
+    def held(
+        self, facts: Mapping[str, Any], n_planned: int, origin: Mapping[str, Any] | None = None
+    ) -> Iterator[RunJournal]:
         """Yield the journal of a run, new or to be continued, for as long as this process alone may write to it.
 
         Parameters
@@ -112,6 +117,8 @@ class Checkpoint:
         facts : mapping
             As in `CheckpointState`; a run is continued only with the same ones.
         n_planned : int
+        origin : mapping, optional
+            As in `CheckpointState`, for a new run.
 
         Raises
         ------
@@ -121,7 +128,8 @@ class Checkpoint:
         facts = json.loads(json.dumps(dict(facts), allow_nan=False))
         with self._locked():
             found = self._open(os.O_RDWR | os.O_APPEND)
-            state = CheckpointState(os.urandom(16).hex(), facts, n_planned) if found is None else found[1].state
+            new = CheckpointState(os.urandom(16).hex(), facts, n_planned, origin=dict(origin or {}))
+            state = new if found is None else found[1].state
             journal = RunJournal(self, state, found)
             try:
                 self._check_facts(state.facts, facts)
@@ -194,6 +202,7 @@ class Checkpoint:
             "run": state.run,
             "n_planned": state.n_planned,
             "facts": state.facts,
+            "origin": state.origin,
         }
         line = _sealed(json.dumps(header, allow_nan=False)[:-1].encode(), "")
         try:
@@ -248,7 +257,7 @@ class RunJournal:
 
     @property
     def release(self) -> str | None:
-        """SHA-256 of the release if the run was finished before."""
+        """Digest of the release if the run was finished before."""
         return self.state.release
 
     def begin(self) -> None:
@@ -295,7 +304,7 @@ class RunJournal:
         self._append(json.dumps(fields)[:-1].encode() + f', "values": [{numbers}]'.encode())
 
     def finish(self, release_sha256: str) -> None:
-        """Note, once, that all draws are made, with the SHA-256 of their release."""
+        """Note, once, that all draws are made, with the digest of their release."""
         if self._n_recalled < self.n_kept:
             raise self._other_path()
         if self.release is None:
@@ -407,7 +416,8 @@ def _state_of(header: dict[str, Any], lines: list[dict[str, Any]]) -> Checkpoint
         raise _DamageError(f"its format version is not {FORMAT_VERSION}, the one that this version of dpmondrian reads")
     release = lines.pop()["finished"] if lines and "finished" in lines[-1] else None
     draws = tuple(KeptDraw(line["draw"], line["level"], _array(line["values"], line["shape"])) for line in lines)
-    return CheckpointState(str(header["run"]), dict(header["facts"]), int(header["n_planned"]), draws, release)
+    facts, origin = dict(header["facts"]), dict(header.get("origin", {}))
+    return CheckpointState(str(header["run"]), facts, int(header["n_planned"]), draws, release, origin)
 
 
 def _array(values: list[int], shape: list[int]) -> NDArray[np.int64]:
