@@ -217,7 +217,9 @@ def halves(per_side: int) -> tuple[np.ndarray, np.ndarray]:
 def test_the_stated_error_is_that_of_other_rows_and_noise(deviation):
     """The same 16 leaves of two crowds with some rows between, 150 times with other rows and noise."""
     rng = np.random.default_rng(0)
-    found = np.array([of_tiles(rng, 4, 6000, deviation, 0.3).strength_between(*halves(4)).released() for _ in range(150)])
+    found = np.array(
+        [of_tiles(rng, 4, 6000, deviation, 0.3).strength_between(*halves(4)).released() for _ in range(150)]
+    )
     assert 0.1 < found[:, 0].mean() < 0.9
     assert 0.75 < found[:, 0].std() / found[:, 1].mean() < 1.3
 
@@ -365,7 +367,9 @@ def test_only_released_values_decide():
         exact = np.random.default_rng(seed).integers(0, 1000, released.size)
         engine, door = ScriptedEngine(exact), ScriptedDoor(released, deviation=2.5)
         bridges, inhabited = measure_bridges(engine, door, Means(places, np.ones_like(places)), sizes, sizes / 9)
-        found.append([*(getattr(bridges, name).tolist() for name in ("profile", "measured", "facing", "sizes", "size_errors"))])
+        found.append(
+            [*(getattr(bridges, name).tolist() for name in ("profile", "measured", "facing", "sizes", "size_errors"))]
+        )
         found[-1] += [bridges.deviation, inhabited.tolist()]
         [(name, level, seen)] = door.seen
         assert (name, level, seen.tolist()) == ("bridge", None, exact.tolist())
@@ -393,7 +397,8 @@ def test_bridges_are_measured_between_neighbours():
 def test_two_crowds_of_leaves_are_linked_where_they_are_nearest():
     """All the nearest of a leaf belong to its own crowd: without the link nothing would be known between the two."""
     crowd = a_line(2 * _NEIGHBOURS)
-    centres = np.concatenate([crowd, crowd + [0.0, 10.0**6]]) + np.arange(4 * _NEIGHBOURS)[:, None] ** 2
+    far = np.array([0.0, 10.0**6])
+    centres = np.concatenate([crowd, crowd + far]) + np.arange(4 * _NEIGHBOURS)[:, None] ** 2
     first, second = _neighbouring_pairs(centres.astype(np.int64))
     across = (first < len(crowd)) & (second >= len(crowd))
     assert across.sum() == 1

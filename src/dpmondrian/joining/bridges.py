@@ -181,7 +181,9 @@ def measure_bridges(
     profile[first, second], profile[second, first] = ways, ways[:, ::-1]
     near = others + profile[:, :, :MIDDLE].sum(axis=(1, 2))
     deviation = door.count_deviation(None, "bridge")
-    bridges = Bridges(profile, pair_of >= 0, _facing(centres, first, second), np.maximum(sizes, 1.0), size_errors, deviation)
+    bridges = Bridges(
+        profile, pair_of >= 0, _facing(centres, first, second), np.maximum(sizes, 1.0), size_errors, deviation
+    )
     return bridges, near >= _LEAST_NEAR * sizes
 
 
@@ -214,9 +216,7 @@ def _shortest_links(distance: NDArray[np.float64]) -> tuple[NDArray[np.int64], N
     return links[:, 0], links[:, 1]
 
 
-def _facing(
-    centres: NDArray[np.int64], first: NDArray[np.int64], second: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def _facing(centres: NDArray[np.int64], first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the share of each leaf's rows that face another leaf, among the pairs that see each other (public).
 
     Two centres see each other if no third one lies in the ball around the midpoint that touches both. The shortest links
@@ -227,7 +227,7 @@ def _facing(
     for a, b in zip(first, second, strict=True):
         if not np.any(squares[a] + squares[b] < squares[a, b]):
             length[a, b] = length[b, a] = max(np.sqrt(squares[a, b]), 1.0)
-    return length / length.sum(axis=1, keepdims=True)
+    return np.asarray(length / length.sum(axis=1, keepdims=True))
 
 
 def squared_distances(places: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -126,7 +126,9 @@ def strength_words(shown: Shown) -> str:
     weakest = tree.joins.undone()[: n_clusters - 1]
     if not weakest:
         return "All parts of the table were joined to one cluster: nothing in it is clearly apart."
-    strength, error = min((float(tree.joins.strength[join]), float(tree.joins.strength_error[join])) for join in weakest)
+    strength, error = min(
+        (float(tree.joins.strength[join]), float(tree.joins.strength_error[join])) for join in weakest
+    )
     if strength - 2.0 * error > FLAT_STRENGTH:
         verdict = "The clusters of this release are clearly apart"
     else:
