@@ -104,7 +104,7 @@ def perform(case: Case, run: int, kmeans: dict[str, float] | None) -> Row:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotReleasableWarning)
         delta = data.delta if case.part == "real" else 1e-7
-        found = measured(DPM(epsilon, delta, data.bounds, random_state=1000 + run).fit(rows))
+        found = measured(DPM(epsilon=epsilon, delta=delta, bounds=data.bounds, random_state=1000 + run).fit(rows))
     k = data.n_clusters
     if kmeans is None and k > 1 and case.part != "curves":
         kmeans = measured(KMeans(k, n_init=10 if k <= 10 else 3, random_state=run).fit(rows))

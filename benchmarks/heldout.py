@@ -53,7 +53,14 @@ def main() -> None:
         cells = []
         for alpha in (None, 5.0):
             models = (
-                DPM(1.0, len(rows) ** -1.5, bounds, n_clusters=k, alpha=alpha, random_state=900 + run).fit(rows)
+                DPM(
+                    epsilon=1.0,
+                    delta=len(rows) ** -1.5,
+                    bounds=bounds,
+                    n_clusters=k,
+                    alpha=alpha,
+                    random_state=900 + run,
+                ).fit(rows)
                 for run in range(RUNS)
             )
             found = [model.cluster_centers_ for model in models]

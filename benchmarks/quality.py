@@ -86,7 +86,11 @@ def measure(case: Case, rows: np.ndarray, centres: np.ndarray) -> dict[str, floa
 
 
 def fit(case: Case) -> np.ndarray:
-    return DPM(case.epsilon, case.delta, case.bounds, **case.parameters).fit(case.rows).cluster_centers_
+    return (
+        DPM(epsilon=case.epsilon, delta=case.delta, bounds=case.bounds, **case.parameters)
+        .fit(case.rows)
+        .cluster_centers_
+    )
 
 
 def fit_kmeans(case: Case) -> np.ndarray:

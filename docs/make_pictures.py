@@ -45,7 +45,7 @@ def fit(rows: Any, bounds: Any, run: int, epsilon: float = 1.0, **parameters: An
     """Return DPM fitted with the noise of a run."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotReleasableWarning)
-        return DPM(epsilon, bounds=bounds, random_state=1000 + run, **parameters).fit(rows)
+        return DPM(epsilon=epsilon, bounds=bounds, random_state=1000 + run, **parameters).fit(rows)
 
 
 # Data that dpmondrian.datasets.shapes does not have
@@ -552,7 +552,7 @@ def print_fashion() -> None:
 def print_noise() -> None:
     """Print the standard deviations of the noise on counts and bridges, which follow from public parameters alone."""
     for epsilon in (1.0, 0.3, 0.1):
-        plan = algorithm.make_plan(DPM(epsilon, bounds=(0, 1))._settings())
+        plan = algorithm.make_plan(DPM(epsilon=epsilon, bounds=(0, 1))._settings())
         door = Door(plan, 1, 0)
         counts = [door.count_deviation(level) for level in (1, algorithm.DEPTH)]
         bridge = door.count_deviation(None, "bridge")

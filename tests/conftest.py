@@ -1,9 +1,13 @@
 """For all tests."""
 
 import builtins
+import os
 import re
+import sys
 
 import pytest
+
+os.environ["SOURCE_DATE_EPOCH"] = "1767225600"  # the day in releases, also of processes that tests start: 2026-01-01
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -25,6 +29,13 @@ def pytest_xdist_make_scheduler(config, log):
 def pytest_make_parametrize_id(val):
     """Name byte strings by their length: archives hold the time at which they were made, and names must not."""
     return f"{len(val)} bytes" if isinstance(val, bytes) else None
+
+
+@pytest.fixture(autouse=True)
+def no_earlier_fits(monkeypatch):
+    """Forget the fits of other tests, as a new process would: statements say how many there were without a budget."""
+    if "dpmondrian.spending" in sys.modules:
+        monkeypatch.setattr("dpmondrian.spending._UNCHARGED", set())
 
 
 @pytest.fixture

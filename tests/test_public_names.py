@@ -33,6 +33,7 @@ def test_public_names():
         "Column",
         "DPMondrianError",
         "DataError",
+        "FewRowsWarning",
         "FinishedRunError",
         "NotReleasableWarning",
         "OutputError",
@@ -44,6 +45,7 @@ def test_public_names():
         "Resources",
         "Schema",
         "Tree",
+        "WeakPromiseWarning",
         "__version__",
         "suggest_bounds",
     ]
@@ -104,7 +106,7 @@ dpmondrian.__version__, dir(dpmondrian)
 heavy = ["sklearn", "numba", "opendp", "pandas", "polars", "pyarrow", "matplotlib", "scipy", "dp_accounting"]
 loaded = [name for name in heavy if name in sys.modules]
 if "--fit" in sys.argv:
-    dpmondrian.DPM(bounds=(0, 1)).fit([[0.5], [0.25]]).privacy_.to_json()
+    dpmondrian.DPM(bounds=(0, 1)).fit([[0.5], [0.25]] * 2000).privacy_.to_json()
     loaded = [name for name in ("pandas", "polars", "pyarrow", "matplotlib", "dp_accounting") if name in sys.modules]
 print(loaded)
 """

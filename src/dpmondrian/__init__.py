@@ -30,12 +30,14 @@ if TYPE_CHECKING:
         CheckpointError,
         DataError,
         DPMondrianError,
+        FewRowsWarning,
         FinishedRunError,
         NotReleasableWarning,
         OutputError,
         ParameterError,
         RandomnessError,
         ReleaseFileError,
+        WeakPromiseWarning,
     )
     from dpmondrian.files.budget import Budget
     from dpmondrian.tree.structure import Tree
@@ -50,6 +52,7 @@ __all__ = [
     "Column",
     "DPMondrianError",
     "DataError",
+    "FewRowsWarning",
     "FinishedRunError",
     "NotReleasableWarning",
     "OutputError",
@@ -61,6 +64,7 @@ __all__ = [
     "Resources",
     "Schema",
     "Tree",
+    "WeakPromiseWarning",
     "__version__",
     "suggest_bounds",
 ]

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dpmondrian.accounting.zcdp import LEAST_DELTA
 from dpmondrian.domain import is_number, nearest_names
 from dpmondrian.exceptions import ParameterError
 
@@ -51,11 +52,11 @@ def check_epsilon(epsilon: Any) -> float:
 
 
 def check_delta(delta: Any) -> float:
-    """Return a delta in [0, 1)."""
-    if not is_number(delta) or not 0.0 <= delta < 1.0:
+    """Return a delta of 0, or one that is large enough to be accounted for and less than 1."""
+    if not is_number(delta) or not (delta == 0.0 or LEAST_DELTA <= delta < 1.0):
         raise _refuse(
             "delta",
-            "a number in [0, 1)",
+            f"a number in [0, 1), and 0 or at least {LEAST_DELTA:g}",
             delta,
             "Take one well below 1 / (number of people), such as 1e-7, or 0 for pure epsilon.",
         )

@@ -1,4 +1,7 @@
-"""The released part of a fitted model as one object: JSON in and out, versioned, enough to predict with."""
+"""The released part of a fitted model as one object: JSON in and out, versioned, enough to predict with.
+
+What is read is verified (`dpmondrian.verification`): a file that contradicts itself is refused, however it is opened.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +23,15 @@ from dpmondrian.coordinates import Coordinates
 from dpmondrian.domain import Estimate, Schema, is_number
 from dpmondrian.exceptions import ReleaseFileError
 from dpmondrian.files.output import write_file
+from dpmondrian.origin import Origin
 from dpmondrian.printable import printable
 from dpmondrian.tree.structure import Tree
 
-__all__ = ["FORMAT_VERSION", "Release"]
+__all__ = ["FORMAT_VERSION", "Release", "digest_of", "text_of"]
 
 FORMAT = "dpmondrian release"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
+"""The constants of plans and the words of statements belong to it: whoever changes them raises it."""
 
 LARGEST_FILE = 2**26
 """A longer file is not read: nobody's memory is filled by opening what a stranger sent."""
@@ -62,6 +67,8 @@ class Release:
     privacy : PrivacyStatement
     parameters : dict
         The other parameters of the run, by name: all public.
+    origin : Origin
+        Day, name of the data set, and the state of its account.
     """
 
     schema: Schema
@@ -73,6 +80,7 @@ class Release:
     tree: Tree
     privacy: PrivacyStatement
     parameters: dict[str, Any]
+    origin: Origin
 
     @property
     def directions(self) -> NDArray[np.float64]:
@@ -85,9 +93,15 @@ class Release:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the release as plain JSON values."""
+        values = self._covered()
+        return {"format": FORMAT, "format_version": FORMAT_VERSION, "digest": digest_of(values), **values}
+
+    def _covered(self) -> dict[str, Any]:
+        """Return what the digest covers: everything but itself."""
         return {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
+            "origin": self.origin.to_dict(),
             "parameters": self.parameters,
             "columns": self.schema.to_dict(),
             "named": self.named,
@@ -109,9 +123,6 @@ class Release:
         """Return the release as JSON text."""
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
 
-    def _file_text(self) -> str:
-        return self.to_json() + "\n"
-
     def save(self, path: str | Path) -> None:
         """Write the release to a JSON file, whole or not at all: an older file of this name stays as it is if that fails.
 
@@ -120,7 +131,7 @@ class Release:
         OutputError
             If the file cannot be written.
         """
-        write_file(path, self._file_text(), overwrite=True)
+        write_file(path, f"{self.to_json()}\n", overwrite=True)
 
     def to_csv(self) -> str:
         """Return sizes and centres with their standard errors as CSV text, a line per cluster.
@@ -140,12 +151,29 @@ class Release:
         return table.getvalue()
 
     def digest(self) -> str:
-        """Return the SHA-256 of the file that `save` writes."""
-        return hashlib.sha256(self._file_text().encode()).hexdigest()
+        """Return the digest of the release, see `digest_of`: the one in its file, and in the account of its budget."""
+        return digest_of(self._covered())
 
     @classmethod
     def from_json(cls, text: str) -> Release:
-        """Return the release that `to_json` wrote; raise `ReleaseFileError` if it is not one."""
+        """Return the release that `to_json` wrote; raise `ReleaseFileError` if it is not one, or contradicts itself."""
+        from dpmondrian.verification import verify
+
+        release, stated_digest = cls.parsed(text)
+        failed = verify(release, stated_digest).failed
+        if failed:
+            raise ReleaseFileError(
+                f"The saved release contradicts itself: {failed[0].words:.300}. It was changed after it was written, or is damaged; "
+                "'dpm verify' shows all that is wrong. Ask whoever published it for the original."
+            )
+        return release
+
+    @classmethod
+    def parsed(cls, text: str) -> tuple[Release, str]:
+        """Return a release of the right form and the digest that its file states, neither of them verified.
+
+        Raises `ReleaseFileError` if the form is not that of a release.
+        """
         values = _parsed(text)
         if not isinstance(values, dict) or values.get("format") != FORMAT:
             raise ReleaseFileError(f"This is not a saved release: the field 'format' must be {FORMAT!r}.")
@@ -157,23 +185,17 @@ class Release:
                 "version of dpmondrian that wrote it."
             )
         try:
-            return cls._from_dict(values)
+            release, digest = cls._from_dict(values), values.pop("digest")
+            if not isinstance(digest, str) or _canonical(release._covered()) != _canonical(values):
+                raise ValueError("it holds fields that no release has, or values of another kind")
+            return release, digest
         except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
             raise ReleaseFileError(f"The saved release is damaged: {error!s:.200}.") from None
 
     @classmethod
     def load(cls, path: str | Path) -> Release:
-        """Return the release saved in a JSON file."""
-        with Path(path).open("rb") as file:
-            content = file.read(LARGEST_FILE + 1)
-        if len(content) > (LARGEST_FILE if content.isascii() else _LARGEST_WIDE_TEXT):
-            raise ReleaseFileError("This is not a saved release: it is too large for one.")
-        try:
-            text = content.decode("utf-8")
-        except UnicodeDecodeError:
-            raise ReleaseFileError("This is not a saved release: not UTF-8 text.") from None
-        del content  # it may be as large as all that comes of it
-        return cls.from_json(text)
+        """Return the release saved in a JSON file; raise `ReleaseFileError` if it is not one, or contradicts itself."""
+        return cls.from_json(text_of(path))
 
     @classmethod
     def _from_dict(cls, values: Mapping[str, Any]) -> Release:
@@ -201,6 +223,7 @@ class Release:
             tree=tree,
             privacy=privacy,
             parameters=values["parameters"],
+            origin=Origin.from_dict(values["origin"]),
         )
         release._check_clusters()
         _check_tree(tree, len(clusters))
@@ -221,6 +244,40 @@ def _no_formula(name: str) -> str:
     """Return a name that no spreadsheet computes or hands to another program (OWASP, "CSV injection")."""
     name = printable(name)
     return f"'{name}" if name.startswith(_FORMULA_SIGNS) else name
+
+
+def digest_of(values: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of what a release holds, as hexadecimal digits.
+
+    It is that of the canonical JSON text: keys sorted, no spaces, ASCII, whole numbers without a decimal point. So it is a
+    digest of values; line breaks and the way in which a program writes numbers do not change it.
+    """
+    return hashlib.sha256(_canonical(values).encode("ascii")).hexdigest()
+
+
+def _canonical(values: Any) -> str:
+    return json.dumps(_with_whole_numbers(values), sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _with_whole_numbers(value: Any) -> Any:
+    """Return JSON values with integers in place of floats that are whole, which some programs write without a point."""
+    if isinstance(value, dict):
+        return {key: _with_whole_numbers(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_with_whole_numbers(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
+
+
+def text_of(path: str | Path) -> str:
+    """Return the text of a file, unless it is too large for a release."""
+    with Path(path).open("rb") as file:
+        content = file.read(LARGEST_FILE + 1)
+    if len(content) > (LARGEST_FILE if content.isascii() else _LARGEST_WIDE_TEXT):
+        raise ReleaseFileError("This is not a saved release: it is too large for one.")
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        raise ReleaseFileError("This is not a saved release: not UTF-8 text.") from None
 
 
 def _parsed(text: str) -> Any:
@@ -306,7 +363,8 @@ def _check_statement(privacy: PrivacyStatement) -> None:
         raise ValueError("a text of the privacy statement is none or too long")
     entries = [(entry.sensitivity, entry.scale, entry.cost, entry.n_draws, entry.delta) for entry in privacy.entries]
     levels = [entry.level for entry in privacy.entries if entry.level is not None]
-    numbers = [privacy.epsilon, privacy.bounds_epsilon, privacy.rho or 0.0, privacy.rows_per_person, *levels]
+    numbers = [privacy.epsilon, privacy.bounds_epsilon, privacy.rho or 0.0, privacy.rows_per_person]
+    numbers += [privacy.earlier_fits, *levels]
     if not all(_is_plain_number(value) and value >= 0 for value in (*numbers, *itertools.chain(*entries))):
         raise ValueError("a number of the privacy statement is negative or too large")
 

@@ -6,9 +6,9 @@ import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,22 +16,23 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils.validation import check_is_fitted
 
 from dpmondrian import _validation as check
-from dpmondrian.accounting.plan import DEFAULT_SHARES, DEFAULT_SHARES_WITH_K, PAPER_SHARES
 from dpmondrian.accounting.statement import PrivacyStatement, make_statement
-from dpmondrian.algorithm import ALPHA, ALPHA_WITH_K, DEPTH, DEPTH_WITH_K, Clustering, Settings, cluster, make_plan
+from dpmondrian.algorithm import Clustering, Settings, cluster, make_plan
 from dpmondrian.artifact import Release
 from dpmondrian.coordinates import Coordinates
-from dpmondrian.domain import Bounds, Schema, categories_in, category_use, names_in
+from dpmondrian.domain import Bounds, Schema, categories_in, names_in
+from dpmondrian.doubts import warn_of_few_rows, warn_of_promise
 from dpmondrian.engines.local import LocalEngine, LocalSource
 from dpmondrian.engines.missing import MISSING_RULES
 from dpmondrian.engines.resources import Resources
 from dpmondrian.engines.sources import Source, carried, open_source
-from dpmondrian.exceptions import DataError, NotReleasableWarning, ParameterError, ReleaseFileError
+from dpmondrian.exceptions import DataError, NotReleasableWarning, ParameterError
 from dpmondrian.frames import Reader, Table
 from dpmondrian.interrupts import lasting, undisturbed
 from dpmondrian.labelling import Labeller
 from dpmondrian.persons import PersonLimit
-from dpmondrian.release import Door
+from dpmondrian.release import OBSERVER, Door
+from dpmondrian.settings import check_columns, checked_settings
 from dpmondrian.spending import Spending, held_journal, run_facts
 from dpmondrian.tree.structure import Tree
 
@@ -40,6 +41,27 @@ if TYPE_CHECKING:
     from dpmondrian.files.checkpoint import Checkpoint
 
 __all__ = ["DPM"]
+
+_Parameters = ParamSpec("_Parameters")
+
+
+def named_only(init: Callable[_Parameters, None]) -> Callable[_Parameters, None]:
+    """Return a constructor that says what to write instead where a parameter is given by its place.
+
+    It quotes nothing: whoever takes the constructor for `fit` gives it a table.
+    """
+
+    @wraps(init)
+    def checked(*places: _Parameters.args, **parameters: _Parameters.kwargs) -> None:
+        if len(places) > 1:  # the first one is the estimator itself
+            raise ParameterError(
+                "The parameters of DPM must be named. Got one by its place, where KMeans takes the number of clusters, and DPM does "
+                "not. Write DPM(n_clusters=5) for five clusters, DPM(epsilon=1.0, bounds=(0, 100)) for a budget and bounds; rows are "
+                "given to fit."
+            )
+        init(*places, **parameters)
+
+    return checked
 
 
 class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -53,7 +75,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
     epsilon : float, default=1.0
         Privacy budget: the smaller, the more private and the noisier.
     delta : float, default=1e-7
-        Probability with which the bound may fail; well below 1 / (number of people). 0 gives pure epsilon.
+        Probability with which the bound may fail; well below 1 / (number of people), and at least 1e-300. 0 gives pure epsilon.
     bounds : pair, list of pairs, mapping from column name to pair, or Schema
         Range of every column, known *without looking at the data*. Values beyond are clipped. A third item
         ``"int"`` marks whole numbers, ``"float"`` the contrary; without it the column's type decides. ``"log"`` puts
@@ -131,12 +153,13 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
     2
     """
 
+    @named_only
     def __init__(
         self,
+        *,
         epsilon: float = 1.0,
         delta: float = 1e-7,
         bounds: Bounds = None,
-        *,
         n_clusters: int | None = None,
         variant: str = "default",
         rows_per_person: int = 1,
@@ -185,6 +208,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         checkpoint: Checkpoint | str | Path | None = None,
         progress: Callable[[str, int, int], None] | None = None,
         resources: Resources | None = None,
+        data_set: str | None = None,
     ) -> DPM:
         """Cluster the rows of `X`. Spends the budget once; each further fit on the same rows spends it again.
 
@@ -209,6 +233,8 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             thread that computes.
         resources : Resources, optional
             Memory, threads and folder for temporary data, for tables on this machine.
+        data_set : str, optional
+            Name of the data set, which is published with the release. None: the one in the budget file, if there is one.
 
         Returns
         -------
@@ -223,7 +249,10 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         settings = self._settings()
         seed = check.seed_of(self.random_state)
         check.check_fit_options(budget, progress, resources)
-        if seed is not None:
+        secure = seed is None and OBSERVER.get() is None
+        if secure:
+            warn_of_promise(settings, stacklevel=2)
+        else:
             warnings.warn(
                 "random_state is set: the noise of this run can be reproduced, so its result protects nobody and must not "
                 "be released. Leave random_state=None for results to publish.",
@@ -232,12 +261,15 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             )
         remarks: list[Warning] = []
         try:
-            undisturbed(
-                carried(X, partial(self._fit, X, settings, seed, budget, checkpoint, progress, resources, remarks))
+            work = partial(
+                self._fit, X, settings, seed, secure, budget, checkpoint, progress, resources, data_set, remarks
             )
+            undisturbed(carried(X, work))
         finally:
             for remark in remarks:
                 warnings.warn(remark, stacklevel=2)
+        if secure:
+            warn_of_few_rows(self.release_, settings, stacklevel=2)
         return self
 
     def _fit(
@@ -245,10 +277,12 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         X: Any,
         settings: Settings,
         seed: int | None,
+        secure: bool,
         budget: Budget | str | Path | None,
         checkpoint: Checkpoint | str | Path | None,
         progress: Callable[[str, int, int], None] | None,
         resources: Resources | None,
+        data_set: str | None,
         remarks: list[Warning],
     ) -> None:
         """Cluster the rows and set the fitted attributes; add to the remarks what to warn of."""
@@ -258,17 +292,33 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         self._check_categories(schema, settings, head)
         coordinates = Coordinates(schema, settings.directions)
         plan = make_plan(settings)
-        facts = run_facts(settings, schema, plan, self.on_missing, seed, named=head.named, charged=budget is not None)
+        facts = run_facts(
+            settings,
+            schema,
+            plan,
+            self.on_missing,
+            seed,
+            named=head.named,
+            charged=budget is not None,
+            data_set=data_set,
+        )
         with ExitStack() as stack:
             journal = stack.enter_context(held_journal(checkpoint, facts, len(plan.draws)))
-            spending = Spending(budget, journal, settings, schema, progress)
+            spending = Spending(budget, journal, settings, schema, progress, data_set, secure)
             door = Door(plan, settings.rows_per_person, seed, spending.before_draw, journal)
             limit = PersonLimit(settings.rows_per_person, door.person_key()) if self.person_id is not None else None
             resources = resources or Resources()
             engine = stack.enter_context(source.engine(coordinates, self.on_missing, limit, resources))
             clusters = _in_own_units(cluster(engine, door, coordinates.schema, settings), coordinates)
             statement = make_statement(
-                door.plan, door.close(), schema, settings.rows_per_person, settings.variant, door.secure, self.person_id
+                door.plan,
+                door.close(),
+                schema,
+                settings.rows_per_person,
+                settings.variant,
+                door.secure,
+                self.person_id,
+                spending.earlier_fits,
             )
             release = Release(
                 schema=schema,
@@ -280,6 +330,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
                 tree=clusters.tree,
                 privacy=statement,
                 parameters={"on_missing": self.on_missing} | settings.beyond_privacy(),
+                origin=spending.origin,
             )
             with lasting():  # a model that somebody has gone on to use is not changed under their hands
                 self._take(release)
@@ -366,22 +417,21 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
 
     @classmethod
     def load(cls, path: str | Path) -> DPM:
-        """Return a fitted estimator from a saved release: it predicts, and holds no rows."""
+        """Return a fitted estimator from a saved release: it predicts, and holds no rows.
+
+        Raises `ReleaseFileError` for a file that is no release, or contradicts itself.
+        """
         release = Release.load(path)
         privacy = release.privacy
-        try:
-            model = cls(
-                privacy.epsilon,
-                privacy.delta,
-                release.schema,
-                variant=privacy.variant,
-                rows_per_person=privacy.rows_per_person,
-                accountant=privacy.accountant,
-                **release.parameters,
-            )
-            model._settings()
-        except (TypeError, ParameterError):
-            raise ReleaseFileError("The saved release is damaged: its parameters are not those of DPM.") from None
+        model = cls(
+            epsilon=privacy.epsilon,
+            delta=privacy.delta,
+            bounds=release.schema,
+            variant=privacy.variant,
+            rows_per_person=privacy.rows_per_person,
+            accountant=privacy.accountant,
+            **release.parameters,
+        )
         model._take(release)
         return model
 
@@ -391,60 +441,9 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
 
     def _settings(self) -> Settings:
         """Check every parameter; nothing is read or spent before all are right."""
-        variant = check.check_choice("variant", self.variant, ("default", "paper"))
-        self._missing_rule()
-        delta = check.check_delta(self.delta)
-        if variant == "paper" and delta == 0.0:
-            raise ParameterError(
-                "The 'delta' parameter of DPM must be positive with variant='paper', whose averages need it. Got 0 instead. "
-                "Use variant='default' for pure epsilon."
-            )
-        default_shares = (
-            PAPER_SHARES if variant == "paper" else DEFAULT_SHARES if self.n_clusters is None else DEFAULT_SHARES_WITH_K
-        )
-        finds_k = self.n_clusters is None and variant == "default"
-        if finds_k and self.alpha is not None:
-            raise ParameterError(
-                "The 'alpha' parameter of DPM weighs emptiness, which is scored with 'n_clusters' and in variant='paper' only. "
-                f"Got {self.alpha!r}. Leave alpha=None."
-            )
-        if self.person_id is not None and not isinstance(self.person_id, str):
-            raise ParameterError(
-                f"The 'person_id' parameter must be None or the name of a column. Got {self.person_id!r} instead."
-            )
-        alpha = self.alpha
-        if alpha is None:
-            alpha = ALPHA if self.n_clusters is None or variant == "paper" else ALPHA_WITH_K
-        t, q, alpha = check.check_score_parameters(self.t, self.q, alpha)
-        max_depth = self.max_depth
-        if max_depth is None:
-            max_depth = DEPTH if finds_k else DEPTH_WITH_K
-        optional = {
-            name: None if value is None else check.check_integer(name, value, 1, most, "Use None to let DPM choose.")
-            for name, value, most in (
-                ("n_clusters", self.n_clusters, 10_000),
-                ("min_cluster_size", self.min_cluster_size, None),
-            )
-        }
-        return Settings(
-            epsilon=check.check_epsilon(self.epsilon),
-            delta=delta,
-            variant=variant,
-            shares=check.check_shares(self.budget_shares, default_shares),
-            max_depth=check.check_integer("max_depth", max_depth, 0, 12, "Use None to let DPM choose."),
-            windows=check.check_integer("windows", self.windows, 2, 2**14, "The default is 128."),
-            t=t,
-            q=q,
-            alpha=None if finds_k else alpha,
-            rows_per_person=check.check_integer(
-                "rows_per_person", self.rows_per_person, 1, 10**6, "Give the most rows that one person can have."
-            ),
-            person_id=self.person_id,
-            directions=check.check_directions(self.directions, variant),
-            categories=category_use(self.bounds),
-            accountant=check.check_accountant(self.accountant, delta, variant),
-            **optional,
-        )
+        parameters = self.get_params(deep=False)
+        del parameters["random_state"]
+        return checked_settings(**parameters)
 
     @staticmethod
     def _check_categories(schema: Schema, settings: Settings, table: Table) -> None:
@@ -454,17 +453,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
                 "The 'bounds' parameter must be a mapping by column name, or a Schema, where it declares categories. Got a list. "
                 "For instance bounds={'age': (0, 120), 'plan': ['basic', 'premium']}."
             )
-        if schema.categories and settings.paper:
-            raise ParameterError(
-                f"The 'variant' parameter must be 'default' with categories. Got 'paper', and categories in columns "
-                f"{list(schema.categories)!r}. The paper knows numbers only."
-            )
-        if settings.finds_k and not any(getattr(column, "cut", True) for column in schema.columns):
-            raise ParameterError(
-                "The 'bounds' parameter holds only categories along which nothing may be cut, so there would be one cluster. Add "
-                "a numeric column, or allow cuts between categories: Category(name, categories, cut=True), in a schema file "
-                "'cut = true'; or give 'n_clusters'."
-            )
+        check_columns(schema, settings)
 
     def _missing_rule(self) -> int:
         return MISSING_RULES[check.check_choice("on_missing", self.on_missing, tuple(MISSING_RULES))]

@@ -14,6 +14,8 @@
         └── FinishedRunError               the run in the checkpoint is finished; the error has its release
 
     NotReleasableWarning (UserWarning)     the noise of this run can be reproduced: research only
+    WeakPromiseWarning (UserWarning)       epsilon or delta is so large that little is promised
+    FewRowsWarning (UserWarning)           too few rows for what was asked: expect noise
 
 No message carries a value computed from the rows: only parameters, column names, types and shapes.
 """
@@ -30,12 +32,14 @@ __all__ = [
     "CheckpointError",
     "DPMondrianError",
     "DataError",
+    "FewRowsWarning",
     "FinishedRunError",
     "NotReleasableWarning",
     "OutputError",
     "ParameterError",
     "RandomnessError",
     "ReleaseFileError",
+    "WeakPromiseWarning",
 ]
 
 
@@ -97,3 +101,11 @@ class FinishedRunError(CheckpointError):
 
 class NotReleasableWarning(UserWarning):
     """The run used a seed, so its noise can be reproduced and protects nobody."""
+
+
+class WeakPromiseWarning(UserWarning):
+    """Epsilon or delta is so large that the release promises little to the people in the table."""
+
+
+class FewRowsWarning(UserWarning):
+    """By its released count the table has too few rows for clusters to be found with this budget."""

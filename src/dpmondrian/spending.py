@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import math
 from collections.abc import Callable, Iterator
@@ -13,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpmondrian._version import __version__
 from dpmondrian.accounting.statement import unit_words
-from dpmondrian.exceptions import BudgetError, FinishedRunError
+from dpmondrian.exceptions import BudgetError, FinishedRunError, ParameterError
+from dpmondrian.origin import Account, Origin, is_data_set_name, today
 
 if TYPE_CHECKING:
     from dpmondrian.accounting.plan import Plan
@@ -25,9 +27,25 @@ if TYPE_CHECKING:
 
 __all__ = ["Spending", "held_journal", "run_facts"]
 
+_UNCHARGED: set[str] = set()
+"""Fits of this process with secure noise that no budget was charged for. Seeded ones protect nobody and do not count."""
+_NUMBERS = itertools.count()
+
+
+def _origin_of_new_run() -> dict[str, Any]:
+    return {"date": today(), "earlier_fits": len(_UNCHARGED)}
+
 
 def run_facts(
-    settings: Settings, schema: Schema, plan: Plan, on_missing: str, seed: int | None, *, named: bool, charged: bool
+    settings: Settings,
+    schema: Schema,
+    plan: Plan,
+    on_missing: str,
+    seed: int | None,
+    *,
+    named: bool,
+    charged: bool,
+    data_set: str | None = None,
 ) -> dict[str, Any]:
     """Return everything public that determines the draws of a fit and what they mean, by the names of the parameters.
 
@@ -46,6 +64,7 @@ def run_facts(
         "named columns": named,
         "plan": hashlib.sha256(draws.encode()).hexdigest(),
         "budget": charged,
+        "data_set": data_set,
     }
 
 
@@ -61,7 +80,7 @@ def held_journal(
 
     if not isinstance(checkpoint, Checkpoint):
         checkpoint = Checkpoint(checkpoint)
-    with checkpoint.held(facts, n_planned) as journal:
+    with checkpoint.held(facts, n_planned, _origin_of_new_run()) as journal:
         yield journal
 
 
@@ -79,12 +98,18 @@ class Spending:
         settings: Settings,
         schema: Schema,
         progress: Callable[[str, int, int], None] | None,
+        data_set: str | None = None,
+        secure: bool = True,
     ) -> None:
         if isinstance(budget, str | Path):
             from dpmondrian.files.budget import Budget
 
             budget = Budget(budget)
         self._budget = budget
+        self._secure = secure
+        self._data_set = _name_of(data_set, budget)
+        self._origin = {**_origin_of_new_run(), **(journal.state.origin if journal is not None else {})}
+        self._account: Account | None = None
         self._journal = journal
         self._settings = settings
         self._unit = unit_words(settings.rows_per_person, settings.person_id)
@@ -104,8 +129,21 @@ class Spending:
                 self._journal.begin()
             if self._budget is not None:
                 self._entry = self._charge(self._budget)
+                self._account = self._budget.read().account_of(self._entry)
+            elif self._secure:
+                _UNCHARGED.add(str(next(_NUMBERS)) if self._journal is None else self._journal.run)
         if self._progress is not None:
             self._progress(name, n_done, n_planned)
+
+    @property
+    def origin(self) -> Origin:
+        """Where the release comes from; the account is known after the first draw."""
+        return Origin(str(self._origin["date"]), self._data_set, self._account)
+
+    @property
+    def earlier_fits(self) -> int:
+        """Number of fits that this process made before without a budget; 0 for a seeded run."""
+        return int(self._origin["earlier_fits"]) if self._secure else 0
 
     def _charge(self, budget: Budget) -> str:
         epsilon, purpose = self._settings.epsilon, "clustering"
@@ -145,6 +183,21 @@ class Spending:
         except BudgetError as error:
             return [UserWarning(f"The release is paid for, but the budget file could not note it: {error}")]
         return []
+
+
+def _name_of(data_set: Any, budget: Budget | None) -> str:
+    """Return the name of the data set: the one that was given, which must be that of the budget, if this has one."""
+    if data_set is not None and not is_data_set_name(data_set):
+        raise ParameterError(
+            f"The 'data_set' parameter must be None or a text of one line. Got {data_set!r:.100} instead. Shorten it."
+        )
+    known = "" if budget is None else budget.read().data_set
+    if data_set and known and data_set != known:
+        raise ParameterError(
+            f"The 'data_set' parameter must be the name in the budget file, {known!r}. Got {data_set!r} instead. Leave it out, or "
+            "give the budget of that data set."
+        )
+    return data_set or known
 
 
 def _check_charge(budget: Budget, journal: RunJournal) -> None:

@@ -27,15 +27,15 @@ FEW = [PAIRS[name] for name in ("upper corner", "far above the bounds", "empty l
 
 
 def paper():
-    return DPM(40.0, 1e-6, TWO, variant="paper", min_cluster_size=2, **SMALL)
+    return DPM(epsilon=40.0, delta=1e-6, bounds=TWO, variant="paper", min_cluster_size=2, **SMALL)
 
 
 def pure():
-    return DPM(24.0, 0.0, TWO, **SMALL)
+    return DPM(epsilon=24.0, delta=0.0, bounds=TWO, **SMALL)
 
 
 def default():
-    return DPM(8.0, 1e-6, TWO, **SMALL)
+    return DPM(epsilon=8.0, delta=1e-6, bounds=TWO, **SMALL)
 
 
 def broken_door(monkeypatch, door):
@@ -281,7 +281,7 @@ def dp_lloyd():
 
 def sharp():
     """Counts have a standard deviation well below 1."""
-    return DPM(2000.0, 1e-6, TWO, **SMALL)
+    return DPM(epsilon=2000.0, delta=1e-6, bounds=TWO, **SMALL)
 
 
 WRONG_NOISE = [
@@ -434,7 +434,7 @@ def test_two_people_who_are_taken_for_one_are_caught(monkeypatch):
 @pytest.mark.parametrize("query", ["count", "split", "clipped sums", "radius"])
 def test_the_search_comes_near_what_is_paid_for_and_not_above(query):
     def make():
-        return DPM(100.0, 1e-6, TWO, max_depth=2, windows=8, min_cluster_size=2)
+        return DPM(epsilon=100.0, delta=1e-6, bounds=TWO, max_depth=2, windows=8, min_cluster_size=2)
 
     worst = search_worst_pair(query, make, TWO, n_examples=20)
     assert worst.findings.ok, str(worst.findings)

@@ -134,7 +134,7 @@ def test_the_search_with_several_rows_of_a_person_and_categories():
     schema = Schema((Column("x", 0.0, 1.0), Category("plan", ("a", "b"))))
 
     def make():
-        return DPM(30.0, 1e-6, schema, rows_per_person=2, max_depth=1, windows=4)
+        return DPM(epsilon=30.0, delta=1e-6, bounds=schema, rows_per_person=2, max_depth=1, windows=4)
 
     worst = search_worst_pair("count", make, schema, most_rows=4, rows_per_person=2, n_examples=12)
     assert worst.findings.ok, str(worst.findings)

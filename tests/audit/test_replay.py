@@ -38,7 +38,7 @@ def uniform(n_rows):
 
 
 def dpm(epsilon=8.0, delta=1e-6, schema=NUMBERS, **parameters):
-    return lambda: DPM(epsilon, delta, schema, **SMALL, **parameters)
+    return lambda: DPM(epsilon=epsilon, delta=delta, bounds=schema, **SMALL, **parameters)
 
 
 SOUND = {
@@ -385,5 +385,7 @@ def test_decimal_numbers_are_rounded_each_by_itself():
     base = [Decimal("6.4")] * 100 + [Decimal("1.6")] * 50 + [Decimal("11.2")] * 50
     tables = [pa.table({"x": pa.array(rows)}) for rows in (base, [*base, Decimal("0.00000000000000000001")])]
     assert tables[0].schema != tables[1].schema
-    findings = audit_replay(lambda: DPM(20.0, 1e-3, {"x": (0, 12.8)}, max_depth=3, min_cluster_size=5), *tables, seed=1)
+    findings = audit_replay(
+        lambda: DPM(epsilon=20.0, delta=1e-3, bounds={"x": (0, 12.8)}, max_depth=3, min_cluster_size=5), *tables, seed=1
+    )
     assert findings.ok, str(findings)

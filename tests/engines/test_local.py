@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from dpmondrian import threads
 from dpmondrian.coordinates import Coordinates
 from dpmondrian.domain import Column, Schema
-from dpmondrian.engines import coded, local, threads
+from dpmondrian.engines import coded, local
 from dpmondrian.engines import questions as ask
 from dpmondrian.engines.base import Splits
 from dpmondrian.engines.local import LocalEngine

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpmondrian import DPM, Budget, Resources
-from dpmondrian.engines import coded, local, threads
+from dpmondrian import DPM, Budget, Resources, threads
+from dpmondrian.engines import coded, local
 from dpmondrian.exceptions import ParameterError
 from dpmondrian.tree import intervals
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpmondrian import DPM, frames
-from dpmondrian.engines import threads
+from dpmondrian import DPM, frames, threads
 
 SETTINGS = [{}, {"delta": 0}, {"variant": "paper"}, {"n_clusters": 2}, {"n_clusters": 5}, {"rows_per_person": 2}]
 

@@ -14,7 +14,7 @@ from dpmondrian.metrics import accuracy, inertia
 @pytest.mark.parametrize("seed", range(3))
 def test_separated_clusters_are_found_without_k(parameters, seed):
     rows, truth = blobs(25_000, 10, n_clusters=16, seed=seed)
-    model = DPM(1.0, 1e-7, (-100, 100), random_state=seed, **parameters).fit(rows)
+    model = DPM(epsilon=1.0, delta=1e-7, bounds=(-100, 100), random_state=seed, **parameters).fit(rows)
     best = np.array([rows[truth == c].mean(axis=0) for c in range(16)])
     assert model.n_clusters_ == 16
     assert inertia(rows, model.cluster_centers_) < 1.02 * inertia(rows, best)
@@ -24,7 +24,7 @@ def test_separated_clusters_are_found_without_k(parameters, seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_towns_are_found_and_their_sizes_are_right(seed):
     rows, town = homes()
-    model = DPM(1.0, 1e-7, (0, 100), random_state=seed).fit(rows)
+    model = DPM(epsilon=1.0, delta=1e-7, bounds=(0, 100), random_state=seed).fit(rows)
     assert model.n_clusters_ == 9
     true_sizes = np.sort(np.bincount(town[town >= 0]))
     np.testing.assert_allclose(np.sort(model.cluster_sizes_), true_sizes, atol=200)
@@ -32,14 +32,14 @@ def test_towns_are_found_and_their_sizes_are_right(seed):
 
 def test_pure_epsilon_finds_them_too():
     rows, truth = blobs(25_000, 10, n_clusters=16, seed=0)
-    model = DPM(2.0, 0.0, (-100, 100), random_state=0).fit(rows)
+    model = DPM(epsilon=2.0, delta=0.0, bounds=(-100, 100), random_state=0).fit(rows)
     assert model.n_clusters_ == 16
     assert accuracy(rows, truth, model.cluster_centers_) > 0.999
 
 
 def test_the_papers_variant_is_worse_but_right():
     rows, truth = blobs(100_000, 10)
-    model = DPM(1.0, 1e5**-1.5, (-100, 100), variant="paper", random_state=0).fit(rows)
+    model = DPM(epsilon=1.0, delta=1e5**-1.5, bounds=(-100, 100), variant="paper", random_state=0).fit(rows)
     assert 58 <= model.n_clusters_ <= 68
     assert accuracy(rows, truth, model.cluster_centers_) > 0.93
 
@@ -50,6 +50,6 @@ def test_letters_with_k_come_close_to_kmeans():
         pytest.skip(f"The data file {letters.file} is not on this machine; set DPMONDRIAN_DATA to its folder.")
     reals, _ = letters.load()
     rows = reals.astype(np.uint8)
-    model = DPM(1.0, len(rows) ** -1.5, (0, 15), n_clusters=26, random_state=0).fit(rows)
+    model = DPM(epsilon=1.0, delta=len(rows) ** -1.5, bounds=(0, 15), n_clusters=26, random_state=0).fit(rows)
     kmeans = KMeans(n_clusters=26, n_init=1, random_state=0).fit(reals)
     assert inertia(reals, model.cluster_centers_) < 1.2 * kmeans.inertia_

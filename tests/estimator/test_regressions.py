@@ -48,7 +48,7 @@ def test_a_forked_process_draws_other_bits():
 @pytest.mark.parametrize("variant", ["default", "paper"])
 def test_no_rule_contradicts_itself(variant, seed):
     rows = np.random.default_rng(0).integers(0, 6, size=(5000, 2))
-    model = DPM(2.0, bounds=(0, 5), variant=variant, min_cluster_size=1, random_state=seed).fit(rows)
+    model = DPM(epsilon=2.0, bounds=(0, 5), variant=variant, min_cluster_size=1, random_state=seed).fit(rows)
     for low, high in re.findall(r"([-\d.]+) < \w+ <= ([-\d.]+)", str(model.tree_)):
         assert float(low) < float(high)
 
@@ -72,13 +72,13 @@ def test_a_loaded_release_keeps_its_parameters(tmp_path):
 def test_numbered_columns_may_come_in_another_order():
     generator = np.random.default_rng(0)
     frame = pd.DataFrame(np.c_[generator.choice([20, 80], 800), generator.normal(70, 1, 800)])
-    model = DPM(5.0, bounds={0: (0, 100), 1: (0, 100)}, n_clusters=2, random_state=0).fit(frame)
+    model = DPM(epsilon=5.0, bounds={0: (0, 100), 1: (0, 100)}, n_clusters=2, random_state=0).fit(frame)
     np.testing.assert_array_equal(model.predict(frame), model.predict(frame[[1, 0]]))
 
 
 def test_masked_values_are_missing_values():
     rows = np.ma.masked_array(np.full((400, 1), 90.0), mask=np.arange(400)[:, None] % 2 == 0)
-    model = DPM(50.0, bounds=(0, 100), on_missing="middle", random_state=0).fit(rows)
+    model = DPM(epsilon=50.0, bounds=(0, 100), on_missing="middle", random_state=0).fit(rows)
     np.testing.assert_allclose(np.sort(model.cluster_centers_[:, 0]), [50.0, 90.0], atol=0.5)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
 
 import numpy as np
@@ -15,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from dpmondrian import DPM, Column, Schema
+from dpmondrian import DPM, Column, ParameterError, Schema
 
 NO_ROWS = "A table without rows must be as private as any other, so it goes the same way with the same noise."
 OWN_ERROR = (
@@ -45,7 +46,7 @@ def same_release(a: DPM, b: DPM) -> bool:
 
 def test_a_clone_has_the_parameters_and_nothing_that_was_fitted(blobs):
     schema = Schema((Column("x0", -100, 100), Column("x1", -100, 100)))
-    model = DPM(2.0, 1e-6, schema, n_clusters=2, max_depth=3, random_state=4).fit(blobs)
+    model = DPM(epsilon=2.0, delta=1e-6, bounds=schema, n_clusters=2, max_depth=3, random_state=4).fit(blobs)
     twin = clone(model)
     assert twin.get_params() == model.get_params()
     assert not [name for name in vars(twin) if name.endswith("_")]
@@ -81,10 +82,13 @@ def test_parameters_can_be_set_and_misspelt_ones_are_refused(blobs):
         DPM(epsilonn=1.0)
 
 
-def test_all_but_three_parameters_are_named():
-    DPM(1.0, 1e-7, (0, 1))
-    with pytest.raises(TypeError):
-        DPM(1.0, 1e-7, (0, 1), 5)
+def test_parameters_are_named_and_the_error_says_that_the_first_is_not_k():
+    """And it quotes nothing of what was given: that may be a table."""
+    for places in ((5,), (1.0, 1e-7, (0, 1)), (np.array([[123.25]]),)):
+        with pytest.raises(ParameterError, match=r"DPM\(n_clusters=5\)") as caught:
+            DPM(*places)
+        assert "123.25" not in str(caught.value)
+    assert [p.kind for p in inspect.signature(DPM).parameters.values()] == [inspect.Parameter.KEYWORD_ONLY] * 18
 
 
 def test_works_as_a_step_of_a_pipeline(blobs):

@@ -59,12 +59,12 @@ def saved_releases() -> dict[str, str]:
     people, numbers = invented_people(), invented_people()[["age", "children"]].to_numpy()
     everything = {"bounds": EVERYTHING, "person_id": "person", "rows_per_person": 2}
     models = {
-        "numbers": DPM(20.0, bounds=(0, 120), random_state=0).fit(numbers),
-        "everything": DPM(20.0, **everything, directions=3, random_state=0).fit(people),
-        "k": DPM(20.0, bounds=(0, 120), n_clusters=3, random_state=0).fit(numbers),
-        "paper": DPM(20.0, bounds=(0, 120), variant="paper", random_state=0).fit(numbers),
-        "pure": DPM(20.0, 0.0, bounds=(0, 120), random_state=0).fit(numbers),
-        "one cluster": DPM(0.1, bounds=(0, 120), max_depth=0, random_state=0).fit(numbers),
+        "numbers": DPM(epsilon=20.0, bounds=(0, 120), random_state=0).fit(numbers),
+        "everything": DPM(epsilon=20.0, **everything, directions=3, random_state=0).fit(people),
+        "k": DPM(epsilon=20.0, bounds=(0, 120), n_clusters=3, random_state=0).fit(numbers),
+        "paper": DPM(epsilon=20.0, bounds=(0, 120), variant="paper", random_state=0).fit(numbers),
+        "pure": DPM(epsilon=20.0, delta=0.0, bounds=(0, 120), random_state=0).fit(numbers),
+        "one cluster": DPM(epsilon=0.1, bounds=(0, 120), max_depth=0, random_state=0).fit(numbers),
     }
     return {name: model.release_.to_json() for name, model in models.items()}
 

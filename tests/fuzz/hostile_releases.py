@@ -11,10 +11,16 @@ import time
 from pathlib import Path
 
 from dpmondrian import Release, ReleaseFileError
+from dpmondrian.artifact import digest_of
 from dpmondrian.estimator import DPM
 from dpmondrian.report import render_report
 
 MANY = 10**6
+
+
+def sealed(values):
+    """Return the JSON text of a release with the digest of what it holds."""
+    return json.dumps(values | {"digest": digest_of({key: value for key, value in values.items() if key != "digest"})})
 
 
 def changed(valid, *path_and_value):
@@ -25,27 +31,27 @@ def changed(valid, *path_and_value):
     for key in path:
         place = place[key]
     place[last] = new
-    return json.dumps(values)
+    return sealed(values)
 
 
 def one_column(valid, column):
     """Return a release whose first column is another one, in the privacy statement too."""
     values = copy.deepcopy(valid)
     values["columns"][0] = values["privacy"]["bounds"][0] = column
-    return json.dumps(values)
+    return sealed(values)
 
 
 def many_columns(valid, n_columns):
     values = copy.deepcopy(valid)
     columns = [{"name": f"x{j}", "lower": 0.0, "upper": 1.0, "whole": False} for j in range(n_columns)]
     values["columns"] = values["privacy"]["bounds"] = columns
-    return json.dumps(values)
+    return sealed(values)
 
 
 def many_clusters(valid, n_clusters):
     values = copy.deepcopy(valid)
     values["clusters"] = values["clusters"][:1] * n_clusters
-    return json.dumps(values)
+    return sealed(values)
 
 
 def chain(valid, n_cuts):
@@ -62,14 +68,14 @@ def chain(valid, n_cuts):
         "cluster": [-1 if cut else 0 for cut in inner],
         "counted": "people",
     }
-    return json.dumps(values)
+    return sealed(values)
 
 
 def cycle(valid):
     values = copy.deepcopy(valid)
     values["tree"]["left"] = [0] * len(values["tree"]["left"])
     values["tree"]["right"] = [0] * len(values["tree"]["right"])
-    return json.dumps(values)
+    return sealed(values)
 
 
 HOSTILE = {

@@ -129,7 +129,7 @@ def outcome(table, parameters):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of NumPy and pandas, about values that cannot be cast
         try:
-            model = DPM(5.0, random_state=0, **parameters).fit(table)
+            model = DPM(epsilon=5.0, random_state=0, **parameters).fit(table)
         except DPMondrianError:
             return
         labels, distances = model.predict(table), model.transform(table)

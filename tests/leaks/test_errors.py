@@ -25,7 +25,7 @@ def numbers(rows) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def fitted(numbers) -> DPM:
-    return DPM(0.3, bounds=BOUNDS, random_state=0).fit(pd.DataFrame(numbers, columns=NAMES))
+    return DPM(epsilon=0.3, bounds=BOUNDS, random_state=0).fit(pd.DataFrame(numbers, columns=NAMES))
 
 
 def a_hole(rows: np.ndarray, value: float = np.nan) -> np.ndarray:

@@ -57,7 +57,7 @@ def wanted_columns(rows, parameters):
 def fitted(kind, rows, parameters):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return kind(0.3, random_state=1).set_params(**parameters).fit(wanted_columns(rows, parameters))
+        return kind(epsilon=0.3, random_state=1).set_params(**parameters).fit(wanted_columns(rows, parameters))
 
 
 @pytest.fixture(scope="module", params=SETTINGS)

@@ -86,7 +86,7 @@ def test_columns_of_every_kind(delta):
     assert [error.scale for error in expected] == ["number", "log", "number", "share", "share", "share"]
     stated = []
     for seed in range(6):
-        release = DPM(epsilon, delta, PEOPLE, random_state=seed).fit(people(seed, 20_000)).release_
+        release = DPM(epsilon=epsilon, delta=delta, bounds=PEOPLE, random_state=seed).fit(people(seed, 20_000)).release_
         assert len(release.centres) == 4
         errors = release.centre_errors.copy()
         errors[:, 1] /= release.centres[:, 1]  # a log scale states it in units; the forecast is a share of the centre

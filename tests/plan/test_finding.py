@@ -39,9 +39,13 @@ def share_found(design, size: int, n_runs: int) -> float:
         generator = np.random.default_rng(seed)
         centres = separate_centres(generator, n_clusters, n_columns)
         rows = centres[truth] + DEVIATION * generator.normal(size=(len(truth), n_columns))
-        model = DPM(settings.epsilon, settings.delta, (0, 100), n_clusters=settings.n_clusters, random_state=seed).fit(
-            rows
-        )
+        model = DPM(
+            epsilon=settings.epsilon,
+            delta=settings.delta,
+            bounds=(0, 100),
+            n_clusters=settings.n_clusters,
+            random_state=seed,
+        ).fit(rows)
         distance = np.linalg.norm(model.cluster_centers_ - centres[0], axis=1)
         near = int(distance.argmin())
         found += bool(distance[near] < 3 * DEVIATION and size / 2 < model.cluster_sizes_[near] < 2 * size)

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpmondrian import DPM, Category, Column, Schema, frames
+from dpmondrian import DPM, Category, Column, Schema, frames, threads
 from dpmondrian.algorithm import cluster, make_plan
 from dpmondrian.audit import compare_runs
 from dpmondrian.audit.recording import record
 from dpmondrian.coordinates import Coordinates
-from dpmondrian.engines import coded, local, threads
+from dpmondrian.engines import coded, local
 from dpmondrian.engines.local import LocalEngine
 from dpmondrian.engines.questions import NodeCounts
 from dpmondrian.frames import read_table

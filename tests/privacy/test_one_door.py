@@ -25,7 +25,8 @@ ALLOWED = {
     "frames": {"domain", "exceptions", "persons", "texts"},
     "coordinates": {"_validation", "domain", "exceptions", "frames"},
     "accounting": {"_version", "domain", "exceptions", "printable"},
-    "files": {"_validation", "_version", "domain", "exceptions", "identities", "interrupts", "texts"},
+    "origin": {"domain", "exceptions"},
+    "files": {"_validation", "_version", "domain", "exceptions", "identities", "interrupts", "origin", "texts"},
     "streams": {"exceptions", "files", "frames", "identities"},
     "engines": {
         "coordinates",

@@ -15,6 +15,7 @@ from dpmondrian.artifact import Release
 from dpmondrian.coordinates import Coordinates
 from dpmondrian.datasets.synthetic import HOME_BOUNDS, homes
 from dpmondrian.domain import Category, Column, Schema
+from dpmondrian.origin import Origin
 from dpmondrian.report import render_report
 from dpmondrian.tree.structure import Tree
 
@@ -78,6 +79,7 @@ def made_release(columns, n_clusters=4, chain=False, cut_columns=None, counted="
         tree=tree,
         privacy=made_statement(schema),
         parameters={"on_missing": "error", "n_clusters": None, "person_id": "who", "budget_shares": {"splits": 0.5}},
+        origin=Origin("2026-01-01", "invented people"),
     )
 
 
@@ -167,6 +169,8 @@ def hostile():
         version=HOSTILE[3],
         variant=HOSTILE[0],
         not_protected=HOSTILE,
+        currency="epsilon",
+        rho=None,
         entries=tuple(Entry(name, None, name, name, 1.0, 1.0, 0.1, 1) for name in HOSTILE),
     )
     return replace(release, privacy=privacy, parameters={name: name for name in HOSTILE})

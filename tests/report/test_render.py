@@ -12,17 +12,19 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
+from dpmondrian.accounting.explain import of_hundred, right_of_hundred
 from dpmondrian.accounting.plan import paper_plan, pure_plan, zcdp_plan
 from dpmondrian.accounting.statement import no_privacy
 from dpmondrian.artifact import Release
 from dpmondrian.domain import Category, Column
+from dpmondrian.origin import Account, Cost, Origin
 from dpmondrian.report import meaning, render_report
 from dpmondrian.report.palette import DARK, LIGHT, N_LOOKS, look_of
 from dpmondrian.report.render import _harmless_json
 from dpmondrian.report.scales import axis_of_column, default_columns, leaf_boxes
 from dpmondrian.report.words import clean, number, short_names, size_text
 
-SECTIONS = ("statement", "clusters", "rules", "profile", "map", "tree", "ledger", "inputs", "limits", "cite")
+SECTIONS = ("statement", "clusters", "rules", "profile", "map", "tree", "ledger", "inputs", "limits", "verify", "cite")
 VOID = {"meta", "br", "input", "rect", "path", "line"}
 
 
@@ -184,7 +186,7 @@ def with_privacy(release, **changes):
 
 def test_epsilon_is_explained_with_numbers(mixed):
     page = Page(render_report(mixed))
-    assert ("span", "73.1\u00a0%") in page.texts
+    assert ("span", right_of_hundred(mixed.privacy.explain().advantage)) in page.texts
     assert "e 1 = 2.72" in page.words
     assert "1 in 10,000,000" in page.words
     assert "rho" in page.words.lower()
@@ -194,7 +196,10 @@ def test_epsilons_of_bounds_add_up(mixed):
     words = Page(render_report(with_privacy(mixed, bounds_epsilon=0.5))).words
     assert "estimated privately from the same rows" in words
     assert "1 + 0.5 = 1.5" in words
-    assert f"{100 * math.exp(1.5) / (1 + math.exp(1.5)):.1f} %" in words.replace("\u00a0", " ")
+    assert (
+        f"right in at most {right_of_hundred(replace(mixed.privacy, bounds_epsilon=0.5).explain().advantage)} of"
+        in words
+    )
     assert "estimated privately" not in Page(render_report(mixed)).words
 
 
@@ -214,16 +219,30 @@ def test_the_promise_is_not_praised_beyond_its_epsilon(mixed, epsilon, word):
     assert [each for each in ("hardly", "moderate", "weak") if each in lead] == [word]
 
 
-@pytest.mark.parametrize("epsilon", [0.01, 1.0, 5.0, 50.0, 1e6, math.inf])
-def test_beliefs_move_by_the_factor_and_no_further(epsilon):
-    for belief in meaning.beliefs(epsilon):
-        assert belief.least
-        assert belief.most
-    [half] = meaning.beliefs(epsilon, [0.5])
-    if epsilon <= 5:
-        expected = math.exp(epsilon) / (1 + math.exp(epsilon))
-        assert half.most == f"{100 * expected:.1f}\u00a0%"
-        assert half.least == f"{100 * (1 - expected):.1f}\u00a0%"
+@pytest.mark.parametrize("accountant", ["zcdp", "pld"])
+def test_the_report_says_what_explain_says(patients, accountant):
+    """And not what epsilon alone would allow, which is more."""
+    release = with_privacy(patients, accountant=accountant)
+    explained, words = release.privacy.explain(), Page(render_report(release)).words
+    right = right_of_hundred(explained.advantage)
+    assert f"right in at most {right} of 100 cases" in words
+    assert right in str(explained)
+    assert float(right) < float(right_of_hundred(explained.advantage_by_epsilon_alone))
+    for rate in explained.rates:
+        assert of_hundred(rate.true_positives) in words
+
+
+def test_the_report_says_where_the_release_comes_from_and_how_to_verify_it(mixed):
+    account = Account(Cost(3.0, 1e-6), Cost(0.5, 1e-7), Cost(1.5, 2e-7))
+    release = with_privacy(replace(mixed, origin=Origin("2026-02-03", "patients <2026>", account)), earlier_fits=2)
+    words = Page(render_report(release)).words
+    for said in (
+        "patients <2026>", "2026-02-03", "total of epsilon = 3", "epsilon = 0.5, delta = 1e-7 was spent before",
+        "epsilon = 1.5", "2 fits", release.digest(), "dpm verify release.json",
+    ):  # fmt: skip
+        assert said in words
+    assert "No budget was charged" in Page(render_report(mixed)).words
+    assert " fits" not in Page(render_report(mixed)).words
 
 
 def test_every_planned_draw_has_words():

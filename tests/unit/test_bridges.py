@@ -397,7 +397,8 @@ def test_bridges_are_measured_between_neighbours():
 def test_two_crowds_of_leaves_are_linked_where_they_are_nearest():
     """All the nearest of a leaf belong to its own crowd: without the link nothing would be known between the two."""
     crowd = a_line(2 * _NEIGHBOURS)
-    centres = np.concatenate([crowd, crowd + np.array([0.0, 10.0**6])]) + np.arange(4 * _NEIGHBOURS)[:, None] ** 2
+    far = np.array([0.0, 10.0**6])
+    centres = np.concatenate([crowd, crowd + far]) + np.arange(4 * _NEIGHBOURS)[:, None] ** 2
     first, second = _neighbouring_pairs(centres.astype(np.int64))
     across = (first < len(crowd)) & (second >= len(crowd))
     assert across.sum() == 1

@@ -17,7 +17,7 @@ from dpmondrian.printable import printable
 if TYPE_CHECKING:
     from dpmondrian.accounting.statement import PrivacyStatement
 
-__all__ = ["Explanation", "Rate", "explain"]
+__all__ = ["Explanation", "Rate", "explain", "of_hundred", "right_of_hundred"]
 
 _FALSE_POSITIVES = (0.01, 0.05, 0.1)
 _SEARCH_STEPS = 25
@@ -89,15 +89,15 @@ class Explanation:
             f"What {promise} means for {printable(self.unit)}.",
             "",
             "An attacker knows everything else about the table and wants to learn from the release whether this unit is in it.",
-            f"- Where a coin decides about that, the attacker is right in at most {_right(self.advantage)} of 100 cases. "
+            f"- Where a coin decides about that, the attacker is right in at most {right_of_hundred(self.advantage)} of 100 cases. "
             "Without the release: 50.",
             *(
                 f"- An attacker who accuses {100 * rate.false_positives:g} in 100 people wrongly finds at most "
-                f"{_of_hundred(rate.true_positives)} in 100 members. Without the release: {100 * rate.false_positives:g}."
+                f"{of_hundred(rate.true_positives)} in 100 members. Without the release: {100 * rate.false_positives:g}."
                 for rate in self.rates
             ),
-            f"Epsilon and delta alone would allow {_right(self.advantage_by_epsilon_alone)} right cases, and "
-            f"{', '.join(_of_hundred(rate.by_epsilon_alone) for rate in self.rates)} members found.",
+            f"Epsilon and delta alone would allow {right_of_hundred(self.advantage_by_epsilon_alone)} right cases, and "
+            f"{', '.join(of_hundred(rate.by_epsilon_alone) for rate in self.rates)} members found.",
             "These bounds hold whatever else the attacker knows, and whatever they do with the release. They are "
             + _BASES[self.basis],
         ]
@@ -203,12 +203,12 @@ def _advantage_of_promise(epsilon: float, delta: float) -> float:
     return half + delta * (1.0 - half)
 
 
-def _right(advantage: float) -> str:
+def right_of_hundred(advantage: float) -> str:
     """Return how often of 100 times a guess with this advantage is right, rounded up."""
-    return _of_hundred(0.5 + 0.5 * advantage)
+    return of_hundred(0.5 + 0.5 * advantage)
 
 
-def _of_hundred(share: float) -> str:
+def of_hundred(share: float) -> str:
     """Return a share as a number of 100, rounded up to three digits."""
     value = 100.0 * share
     if value <= 0.0:

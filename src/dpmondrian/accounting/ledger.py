@@ -7,7 +7,10 @@ from dataclasses import dataclass, field, replace
 from dpmondrian.accounting.plan import Plan, PlannedDraw
 from dpmondrian.exceptions import BudgetError
 
-__all__ = ["Entry", "Ledger"]
+__all__ = ["NOT_DRAWN", "Entry", "Ledger", "may_be_missing"]
+
+NOT_DRAWN = "not drawn"
+"""In place of the unit of a draw that was not needed."""
 
 _TOLERANCE = 1e-9
 
@@ -75,10 +78,14 @@ class Ledger:
 
     def _not_drawn(self, draw: PlannedDraw) -> Entry:
         """Return the entry of a draw that was not needed: deeper levels, or what joins leaves where they stay as they are."""
-        joining = ("bridge", "level", "cell count")
-        may_be_missing = draw.name in ("split", *joining) or (draw.name == "count" and draw.level != 0)
-        if not may_be_missing:
+        if not may_be_missing(draw):
             raise BudgetError(f"The planned draw {draw.name!r} at level {draw.level} was not made.")
         sensitivity = float(self.rows_per_person)
         scale = draw.multiplier * sensitivity
-        return Entry(draw.name, draw.level, draw.mechanism, "not drawn", sensitivity, scale, draw.cost, 0, draw.delta)
+        return Entry(draw.name, draw.level, draw.mechanism, NOT_DRAWN, sensitivity, scale, draw.cost, 0, draw.delta)
+
+
+def may_be_missing(draw: PlannedDraw) -> bool:
+    """Return whether a run may do without a planned draw: of a deeper level, or one that joins leaves."""
+    joining = ("bridge", "level", "cell count")
+    return draw.name in ("split", *joining) or (draw.name == "count" and draw.level != 0)

@@ -22,6 +22,7 @@ from typing import Protocol, TypeAlias
 from dpmondrian.accounting.joint import GAUSSIAN_SLACK, discreteness, joint_epsilon
 from dpmondrian.accounting.pld import PLD_SLACK, Composition, least_factor
 from dpmondrian.accounting.zcdp import (
+    LEAST_DELTA,
     bounded_range_rho,
     epsilon_from_rho,
     gaussian_multiplier,
@@ -271,6 +272,11 @@ class Plan:
         """Refuse a plan whose recomputed cost exceeds the budget or differs from what it declares."""
         if self.defects:
             return
+        if 0.0 < self.delta < LEAST_DELTA:
+            raise BudgetError(
+                f"The plan has delta = {self.delta:g}, too little to be accounted for. Nothing was drawn. Take a delta of at "
+                f"least {LEAST_DELTA:g}, or 0."
+            )
         spent = self.spent()
         if spent > self.epsilon or self._delta_of_draws() > self.delta:
             raise BudgetError(

@@ -3,7 +3,8 @@
 Every draw is dominated by a pair of laws whose privacy loss is known: a selection of bounded range by a loss with density
 ``exp((x - epsilon) / 2) / 2 / (1 - exp(-epsilon))`` on ``[-epsilon, epsilon]``, a pure draw by randomised response, Gaussian
 noise by a Gaussian loss. Losses add up. Selections and pure draws are put on a grid, outwards, so that no delta is too
-small; the Gaussian part is added in closed form, and no tail is cut off. Proof: ``docs/privacy/pld.md``.
+small; the Gaussian part is added in closed form, and no tail is cut off but by underflow, which does not matter for a delta
+of at least 1e-300. Proof: ``docs/privacy/pld.md``.
 
 `recomputed_epsilon` prices a plan a second time, by other people's code (dp-accounting, extra ``accounting``).
 """

@@ -11,13 +11,23 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from dpmondrian._version import __version__
 from dpmondrian.accounting.ledger import Entry
 from dpmondrian.accounting.plan import Plan
+from dpmondrian.accounting.zcdp import LEAST_DELTA
 from dpmondrian.domain import Schema
 from dpmondrian.printable import printable
 
 if TYPE_CHECKING:
     from dpmondrian.accounting.explain import Explanation
 
-__all__ = ["NOT_PROTECTED", "PrivacyStatement", "UnsoundStatement", "make_statement", "no_privacy", "unit_words"]
+__all__ = [
+    "NOT_PROTECTED",
+    "SECURE",
+    "PrivacyStatement",
+    "UnsoundStatement",
+    "earlier_fits_words",
+    "make_statement",
+    "no_privacy",
+    "unit_words",
+]
 
 NOT_PROTECTED = (
     "the bounds, column names and parameters: they are public inputs and are published with the result",
@@ -26,6 +36,9 @@ NOT_PROTECTED = (
     "several releases from the same rows: their epsilons and deltas add up",
     "facts about groups larger than the unit of privacy, which are what the release is meant to show",
 )
+
+SECURE = "operating system and OpenDP, cryptographically secure"
+"""What a statement says about noise that nobody can compute away."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +65,9 @@ class PrivacyStatement:
         What was spent before, on estimating bounds from the same rows. It adds to `epsilon`.
     accountant : {"zcdp", "pld"}
         How costs in rho became `epsilon`: by conversion of their sum, or through the composed privacy loss.
+    earlier_fits : int
+        How many fits the same process had made before that no budget was charged for. If they were of the same rows, their
+        epsilons and deltas add to these.
     """
 
     epsilon: float
@@ -70,6 +86,7 @@ class PrivacyStatement:
     not_protected: tuple[str, ...] = NOT_PROTECTED
     bounds_epsilon: float = 0.0
     accountant: str = "zcdp"
+    earlier_fits: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the statement as plain JSON values."""
@@ -87,7 +104,8 @@ class PrivacyStatement:
         statement = _typed(
             cls, {**values, "entries": entries, "bounds": bounds, "not_protected": tuple(values["not_protected"])}
         )
-        if not (statement.epsilon > 0 and 0 <= statement.delta < 1 and statement.rows_per_person >= 1):
+        known_delta = statement.delta == 0 or LEAST_DELTA <= statement.delta < 1
+        if not (statement.epsilon > 0 and known_delta and statement.rows_per_person >= 1):
             raise ValueError("epsilon, delta or rows_per_person of the privacy statement is out of range")
         if statement.bounds_epsilon < 0:
             raise ValueError("bounds_epsilon of the privacy statement is negative")
@@ -137,6 +155,8 @@ class PrivacyStatement:
                 f"The bounds were estimated from the same rows before, with epsilon = {self.bounds_epsilon:g}. Together: epsilon = "
                 f"{self.epsilon + self.bounds_epsilon:g}."
             )
+        if self.earlier_fits:
+            lines.append(earlier_fits_words(self.earlier_fits))
         lines.append(f"Randomness: {self.randomness}. Variant: {self.variant}. dpmondrian {self.version}.")
         return lines
 
@@ -252,6 +272,15 @@ def no_privacy() -> UnsoundStatement:
     )
 
 
+def earlier_fits_words(n_fits: int) -> str:
+    """Return what it means that fits were made before without a budget."""
+    made = "one fit" if n_fits == 1 else f"{n_fits:,} fits"
+    return (
+        f"Before this one, the same process made {made} that no budget was charged for. If they used the same rows, their epsilons "
+        "and deltas add to the ones above; a budget keeps the account."
+    )
+
+
 def unit_words(rows_per_person: int, person_id: str | None) -> str:
     """Return whose privacy is protected."""
     if person_id is not None:
@@ -267,6 +296,7 @@ def make_statement(
     variant: str,
     secure: bool,
     person_id: str | None = None,
+    earlier_fits: int = 0,
 ) -> PrivacyStatement:
     """Return the statement of a finished run."""
     rows = "one row"
@@ -288,10 +318,9 @@ def make_statement(
         "entries": entries,
         "bounds": tuple(schema.to_dict()),
         "bounds_epsilon": schema.bounds_epsilon(rows_per_person, person_id),
-        "randomness": (
-            "operating system and OpenDP, cryptographically secure" if secure else "a seed; reproducible, not private"
-        ),
+        "randomness": (SECURE if secure else "a seed; reproducible, not private"),
         "version": __version__,
+        "earlier_fits": earlier_fits,
     }
     if not plan.defects:
         releasable = secure and (schema.estimate is None or schema.estimate.releasable)

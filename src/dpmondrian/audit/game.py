@@ -184,7 +184,7 @@ def fit_with_seed(make_estimator: Callable[[int], Any]) -> Run:
     Examples
     --------
     >>> from dpmondrian import DPM
-    >>> run = fit_with_seed(lambda seed: DPM(1.0, 1e-6, (0, 100), random_state=seed))
+    >>> run = fit_with_seed(lambda seed: DPM(epsilon=1.0, delta=1e-6, bounds=(0, 100), random_state=seed))
     >>> run(np.full((100, 2), 20.0), 0).n_clusters_
     1
     """

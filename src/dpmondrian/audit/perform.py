@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -188,8 +189,13 @@ def _workers(jobs: int) -> Iterator[Callable[..., Iterable[AuditRow]]]:
     if jobs == 1:
         yield map
         return
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_end_without_a_word) as pool:
         yield pool.map
+
+
+def _end_without_a_word() -> None:
+    """Let an interrupt by the keyboard, which all processes get, end this one at once: the first one says what there is to say."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _tasks() -> list[_Task]:

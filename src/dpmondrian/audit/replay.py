@@ -59,7 +59,7 @@ def audit_replay(make_estimator: Callable[[], Any], table: Any, neighbour: Any, 
     >>> from dpmondrian import DPM
     >>> from dpmondrian.audit import audit_replay
     >>> rows = np.random.default_rng(0).uniform(0, 100, (50, 2))
-    >>> findings = audit_replay(lambda: DPM(1.0, 1e-6, (0, 100)), rows, np.vstack([rows, [100.0, 1e9]]))
+    >>> findings = audit_replay(lambda: DPM(epsilon=1.0, delta=1e-6, bounds=(0, 100)), rows, np.vstack([rows, [100.0, 1e9]]))
     >>> findings.ok, round(findings.used["count"], 6)
     (True, 1.0)
     """
@@ -74,7 +74,7 @@ def audit_pairs(make_estimator: Callable[[], Any], pairs: Iterable[Pair], *, see
     >>> from dpmondrian import DPM, Column, Schema
     >>> from dpmondrian.audit import adversarial_pairs, audit_pairs
     >>> schema = Schema((Column("age", 0, 120), Column("bmi", 10, 60)))
-    >>> findings = audit_pairs(lambda: DPM(1.0, 1e-6, schema, max_depth=2), adversarial_pairs(schema, n_rows=20)[:5])
+    >>> findings = audit_pairs(lambda: DPM(epsilon=1.0, delta=1e-6, bounds=schema, max_depth=2), adversarial_pairs(schema, n_rows=20)[:5])
     >>> findings.ok
     True
     """

@@ -40,7 +40,7 @@ def new(
     file: BudgetArgument,
     epsilon: Annotated[float, typer.Option(help="All that may ever be spent on this data set.")],
     delta: Annotated[float, typer.Option(help="The same for delta.")] = 1e-6,
-    data_set: Annotated[str, typer.Option(help="Name of the data set.")] = "",
+    data_set: Annotated[str, typer.Option(help="Name of the data set, published with its releases.")] = "",
 ) -> None:
     """Make the budget file of a data set.
 

@@ -8,8 +8,9 @@ import io
 import json
 import os
 import shutil
-from collections.abc import Sequence
-from contextlib import ExitStack
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -38,7 +39,7 @@ from dpmondrian.cli.inputs import (
 from dpmondrian.cli.labels import write_labels
 from dpmondrian.cli.show import say, say_text
 from dpmondrian.cli.stopping import charges_told, draws_told, printed, release_told
-from dpmondrian.exceptions import FinishedRunError
+from dpmondrian.exceptions import FewRowsWarning, FinishedRunError, WeakPromiseWarning
 from dpmondrian.interrupts import lasting, making
 
 if TYPE_CHECKING:
@@ -77,6 +78,10 @@ def cluster(
     budget: Annotated[
         Path | None, typer.Option(help="Ledger of this data set; 'dpm budget new' makes one. Charged before release.")
     ] = None,
+    data_set: Annotated[
+        str | None,
+        typer.Option(help="Name of the data set, published with the release.", show_default="as in the budget file"),
+    ] = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(
@@ -110,9 +115,8 @@ def cluster(
 
     facts = public_facts(schema, bounds, columns, person_id, rows_per_person)
     parameters = {"epsilon": epsilon, "delta": delta, "n_clusters": k, "on_missing": on_missing, "random_state": seed}
-    doubts = _doubts(epsilon, delta, seed)
-    for sentence in doubts:
-        say(sentence, err=True)
+    if seed is not None:
+        say(f"Warning: {_NOT_RELEASABLE}", err=True)
     folder = out or Path(f"{_stem(files)}-clusters")
     release = cluster_files(
         sources_in(files, query, delimiter),
@@ -124,6 +128,7 @@ def cluster(
         quiet=quiet,
         checkpoint=checkpoint,
         resources=Resources(memory, threads),
+        data_set=data_set,
     )
     for sentence in [] if quiet else _beliefs(facts):
         say(sentence, err=True)
@@ -131,7 +136,7 @@ def cluster(
         if as_json:
             say_text(json.dumps(_document(release, folder, labels), indent=2))
         elif not quiet:
-            _print(release, facts, folder, labels, bool(doubts))
+            _print(release, facts, folder, labels)
 
 
 def cluster_files(
@@ -144,6 +149,7 @@ def cluster_files(
     quiet: bool = False,
     checkpoint: Path | None = None,
     resources: Resources | None = None,
+    data_set: str | None = None,
 ) -> Release:
     """Cluster the rows of files, write the folder of results, and return what was released."""
     from dpmondrian.cli.progress import FitBars
@@ -169,11 +175,18 @@ def cluster_files(
     def fitted(bars: FitBars) -> Release:
         told = replace(resources, reading=bars.read)
         try:
-            return model.fit(
-                list(sources), budget=ledger, checkpoint=run_file, progress=bars.draw, resources=told
-            ).release_
+            with _doubts_shown():
+                model.fit(
+                    list(sources),
+                    budget=ledger,
+                    checkpoint=run_file,
+                    progress=bars.draw,
+                    resources=told,
+                    data_set=data_set,
+                )
         except FinishedRunError as error:  # and this is the command that made the run: its facts are the same
             return cast("Release", error.release)
+        return model.release_
 
     with charges_told(ledger), draws_told(run_file), FitBars(quiet) as bars:
         if finished is not None and _is_written(finished, folder):
@@ -269,12 +282,13 @@ def _stem(files: Sequence[str]) -> str:
     return name or place.name or "rows"
 
 
-def _doubts(epsilon: float, delta: float, seed: int | None) -> list[str]:
-    """Return warnings about a promise that is not worth much."""
-    from dpmondrian.planning.words import parameter_warnings
-
-    found = [f"Warning: {sentence}" for sentence in parameter_warnings(epsilon, delta)]
-    return found if seed is None else [f"Warning: {_NOT_RELEASABLE}", *found]
+@contextmanager
+def _doubts_shown() -> Iterator[None]:
+    """Show what the library doubts about a fit; its other warnings speak of parameters that the command has not."""
+    with warnings.catch_warnings():
+        for category in (WeakPromiseWarning, FewRowsWarning):
+            warnings.filterwarnings("always", category=category)
+        yield
 
 
 def _beliefs(facts: Public) -> list[str]:
@@ -322,15 +336,16 @@ def _document(release: Release, folder: Path, labels: bool) -> dict[str, Any]:
     }
 
 
-def _print(release: Release, facts: Public, folder: Path, labels: bool, doubtful: bool) -> None:
+def _print(release: Release, facts: Public, folder: Path, labels: bool) -> None:
     from dpmondrian.cli.show import print_clusters
+    from dpmondrian.doubts import promise_doubts_of
 
     # Without a word about people, sizes are numbers of rows.
     print_clusters(release, "people" if facts.people_known and facts.rows_per_person == 1 else "rows")
     say(f"Written to {folder}: release.json, centres.csv and report.html (open it in a browser).")
     if not release.privacy.releasable:
         say(_NOT_RELEASABLE)
-    elif doubtful:
+    elif promise_doubts_of(release):
         say("Before you publish them, read the warnings: little is promised to the people in the table.")
     else:
         say("They may be published.")

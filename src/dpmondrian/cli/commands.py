@@ -21,6 +21,7 @@ from dpmondrian.cli.reproduce import reproduce
 from dpmondrian.cli.schema import schema
 from dpmondrian.cli.show import say
 from dpmondrian.cli.stopping import stoppable
+from dpmondrian.cli.verify import verify
 
 __all__ = ["app"]
 
@@ -29,7 +30,7 @@ app = typer.Typer(
     name="dpm", no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
 )
 
-for _command in (cluster, schema, plan, predict, report, explain, compare, demo, audit):
+for _command in (cluster, schema, plan, predict, report, explain, verify, compare, demo, audit):
     app.command()(stoppable(_command))
 for _long_command in (reproduce, fetch):
     app.command()(stoppable(_long_command, "Stopped. What is finished is kept; the same command goes on from here."))

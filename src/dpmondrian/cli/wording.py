@@ -10,6 +10,7 @@ __all__ = ["in_options", "plural", "scarcity_sentence", "system_sentence"]
 _OPTIONS = {
     "bounds": "--bounds",
     "checkpoint": "--checkpoint",
+    "data_set": "--data-set",
     "delimiter": "--delimiter",
     "delta": "--delta",
     "epsilon": "--epsilon",

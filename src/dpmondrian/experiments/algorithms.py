@@ -67,7 +67,9 @@ def _dpm(knows_k: bool = False, **fixed: Any) -> Make:
         from dpmondrian.estimator import DPM
 
         known = {"n_clusters": data_set.n_clusters} if knows_k else {}
-        return DPM(epsilon, delta, data_set.bounds, random_state=seed, **{**known, **fixed, **parameters})
+        return DPM(
+            epsilon=epsilon, delta=delta, bounds=data_set.bounds, random_state=seed, **{**known, **fixed, **parameters}
+        )
 
     return make
 

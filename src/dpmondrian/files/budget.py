@@ -26,6 +26,7 @@ from dpmondrian.exceptions import BudgetError, ParameterError
 from dpmondrian.files.output import put_file, remove_leftovers
 from dpmondrian.files.single import NotTakenError, acquire_lock, error_name, open_locked, open_single
 from dpmondrian.interrupts import lasting
+from dpmondrian.origin import Account, Cost
 
 __all__ = ["Budget", "BudgetEntry", "BudgetState"]
 
@@ -58,7 +59,7 @@ class BudgetEntry:
     state : str
         "charged", and "released" when its result was written.
     release : str or None
-        SHA-256 of the file that was released for it.
+        Digest of the release that was made for it (`Release.digest`).
     version : str
         Of the package.
     unit : str
@@ -136,6 +137,16 @@ class BudgetState:
     def left(self) -> tuple[float, float]:
         """Epsilon and delta that are left, never below zero."""
         return max(0.0, self.epsilon - self.spent_epsilon), max(0.0, self.delta - self.spent_delta)
+
+    def account_of(self, entry_id: str) -> Account:
+        """Return the account around the charge with this id, as it was when it was made: charges are never removed."""
+        place = [entry.id for entry in self.entries].index(entry_id)
+        before, after = (replace(self, entries=self.entries[:end]) for end in (place, place + 1))
+        return Account(
+            Cost(self.epsilon, self.delta),
+            Cost(before.spent_epsilon, before.spent_delta),
+            Cost(after.spent_epsilon, after.spent_delta),
+        )
 
     def to_json(self) -> str:
         """Return the state as JSON text."""
@@ -269,7 +280,7 @@ class Budget:
         return entry.id
 
     def finish(self, entry_id: str, release_sha256: str | None) -> None:
-        """Mark a charge as released, with the SHA-256 of the file that was written for it, if there is one."""
+        """Mark a charge as released, with the digest of the release that was made for it, if there is one."""
         if release_sha256 is not None and not (_is_text(release_sha256) and _SHA256.fullmatch(release_sha256)):
             raise ParameterError(
                 f"The 'release_sha256' parameter must be 64 hexadecimal digits or None. Got {release_sha256!r} instead."

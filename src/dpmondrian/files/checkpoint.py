@@ -13,7 +13,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +60,8 @@ class CheckpointState:
     draws : tuple of KeptDraw
     release : str or None
         The release as JSON text, once the run is finished.
+    origin : mapping
+        When the run began, and after how many others: a run that is continued keeps it.
     """
 
     run: str
@@ -67,6 +69,7 @@ class CheckpointState:
     n_planned: int
     draws: tuple[KeptDraw, ...] = ()
     release: str | None = None
+    origin: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Checkpoint:
@@ -118,7 +121,9 @@ class Checkpoint:
                 raise self.failed("belongs to a run that is finished and cannot be deleted", error) from None
 
     @contextmanager
-    def held(self, facts: Mapping[str, Any], n_planned: int) -> Iterator[RunJournal]:
+    def held(
+        self, facts: Mapping[str, Any], n_planned: int, origin: Mapping[str, Any] | None = None
+    ) -> Iterator[RunJournal]:
         """Yield the journal of a run, new or to be continued, for as long as this process alone may write to it.
 
         Parameters
@@ -126,6 +131,8 @@ class Checkpoint:
         facts : mapping
             As in `CheckpointState`; a run is continued only with the same ones.
         n_planned : int
+        origin : mapping, optional
+            As in `CheckpointState`, for a new run.
 
         Raises
         ------
@@ -135,7 +142,8 @@ class Checkpoint:
         facts = json.loads(json.dumps({**facts, **self._facts}, allow_nan=False))
         with self._locked():
             found = self._open(os.O_RDWR | os.O_APPEND)
-            state = CheckpointState(os.urandom(16).hex(), facts, n_planned) if found is None else found[1].state
+            new = CheckpointState(os.urandom(16).hex(), facts, n_planned, origin=dict(origin or {}))
+            state = new if found is None else found[1].state
             journal = RunJournal(self, state, found)
             try:
                 self._check_facts(state.facts, facts)
@@ -209,6 +217,7 @@ class Checkpoint:
             "run": state.run,
             "n_planned": state.n_planned,
             "facts": state.facts,
+            "origin": state.origin,
         }
         line = _sealed(json.dumps(header, allow_nan=False)[:-1].encode(), "")
         try:
@@ -429,7 +438,8 @@ def _state_of(header: dict[str, Any], lines: list[dict[str, Any]]) -> Checkpoint
     if not isinstance(release, str | None):
         raise _DamageError("its release is not a text")
     draws = tuple(KeptDraw(line["draw"], line["level"], _array(line["values"], line["shape"])) for line in lines)
-    return CheckpointState(str(header["run"]), dict(header["facts"]), int(header["n_planned"]), draws, release)
+    facts, origin = dict(header["facts"]), dict(header.get("origin", {}))
+    return CheckpointState(str(header["run"]), facts, int(header["n_planned"]), draws, release, origin)
 
 
 def _array(values: list[int], shape: list[int]) -> NDArray[np.int64]:

@@ -227,8 +227,7 @@ def _facing(centres: NDArray[np.int64], first: NDArray[np.int64], second: NDArra
     for a, b in zip(first, second, strict=True):
         if not np.any(squares[a] + squares[b] < squares[a, b]):
             length[a, b] = length[b, a] = max(np.sqrt(squares[a, b]), 1.0)
-    shares: NDArray[np.float64] = length / length.sum(axis=1, keepdims=True)
-    return shares
+    return np.asarray(length / length.sum(axis=1, keepdims=True))
 
 
 def squared_distances(places: NDArray[np.float64]) -> NDArray[np.float64]:

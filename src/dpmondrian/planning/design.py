@@ -169,7 +169,12 @@ def make_design(
         )
     n_rows = check_integer("n_rows", n_rows, 1, _MOST_ROWS, "Guess the number of rows from public knowledge.")
     model = DPM(
-        epsilon, delta, schema, n_clusters=n_clusters, rows_per_person=rows_per_person, random_state=None, **parameters
+        epsilon=epsilon,
+        delta=delta,
+        bounds=schema,
+        n_clusters=n_clusters,
+        rows_per_person=rows_per_person,
+        **parameters,
     )
     settings = model._settings()
     if settings.paper:

@@ -17,8 +17,9 @@ __all__ = [
     "EXPLANATION",
     "as_text",
     "headings",
-    "parameter_warnings",
+    "promise_doubts",
     "rounded",
+    "rows_doubts",
     "sentences",
     "table_rows",
     "warnings_of",
@@ -93,16 +94,13 @@ def warnings_of(forecast: Forecast) -> tuple[str, ...]:
     found = []
     if not design.has_cuts:
         found.append("No cut will be made ('max_depth' is 0, or no column may be cut): all rows are one cluster.")
-    elif smallest > outlook.n_rows / 2:
-        found.append(
-            f"This will not work: a cluster needs about {rounded(smallest)} {people} to be found, more than half of all "
-            f"{outlook.n_rows:,}. Raise epsilon, or get more {people}."
-        )
-    elif smallest > outlook.cluster_rows:
-        found.append(
-            f"Clusters of {rounded(outlook.cluster_rows)} {people} are too small to be found reliably: about "
-            f"{rounded(smallest)} are needed. Expect fewer and larger clusters, or raise epsilon."
-        )
+    else:
+        found += [f"This will not work: {sentence}" for sentence in rows_doubts(outlook.n_rows, smallest, people)]
+        if not found and smallest > outlook.cluster_rows:
+            found.append(
+                f"Clusters of {rounded(outlook.cluster_rows)} {people} are too small to be found reliably: about "
+                f"{rounded(smallest)} are needed. Expect fewer and larger clusters, or raise epsilon."
+            )
     blurred = [printable(error.name) for error in outlook.centres if error.standard_error > error.spread > 0.0]
     if blurred:
         named = ", ".join(blurred[:_COLUMNS_IN_WORDS]) + (" ..." if len(blurred) > _COLUMNS_IN_WORDS else "")
@@ -110,31 +108,42 @@ def warnings_of(forecast: Forecast) -> tuple[str, ...]:
             f"This will not work: centres will be off by more than the clusters are wide ({named}). Raise epsilon, leave out "
             f"columns, or get more {people}."
         )
-    found += parameter_warnings(outlook.epsilon, 0.0)
-    if outlook.delta > 1.0 / outlook.n_rows:
-        found.append(
-            f"delta = {outlook.delta:g} is more than 1 / {outlook.n_rows:,}: it would allow to publish somebody's row as it "
-            f"is. Choose one well below that, such as {_small_delta(outlook.n_rows)}."
-        )
-    else:
-        found += parameter_warnings(0.0, outlook.delta)
+    found += promise_doubts(outlook.epsilon, outlook.delta, outlook.n_rows)
     return tuple(found)
 
 
-def parameter_warnings(epsilon: float, delta: float) -> list[str]:
-    """Return sentences about a promise that is not worth much, whatever the rows are."""
+def promise_doubts(epsilon: float, delta: float, n_rows: int | None = None) -> list[str]:
+    """Return sentences about a promise that is not worth much; `n_rows` is public, a guess or a released count.
+
+    Whoever clusters is told the same by `DPM.fit` and ``dpm cluster``, whoever plans by `forecast` and ``dpm plan``.
+    """
     found = []
     if epsilon > LARGE_EPSILON:
         found.append(
             f"epsilon = {epsilon:g} promises next to nothing to anybody: probabilities may differ by a factor of exp({epsilon:g}). "
             "Common choices lie between 0.1 and 3."
         )
-    if delta > LARGE_DELTA:
+    if n_rows is not None and delta > 1.0 / n_rows:
+        found.append(
+            f"delta = {delta:g} is more than 1 / {n_rows:,}: it would allow to publish somebody's row as it is. Choose one well "
+            f"below that, such as {_small_delta(n_rows)}."
+        )
+    elif delta > LARGE_DELTA:
         found.append(
             f"delta = {delta:g} is large: with about this probability somebody's row may be published as it is. Choose one well "
             "below 1 / (number of people), such as 1e-7."
         )
     return found
+
+
+def rows_doubts(n_rows: int, smallest: float, people: str) -> list[str]:
+    """Return the rest of a sentence if a cluster needs more than half of all rows to be found."""
+    if smallest <= n_rows / 2:
+        return []
+    return [
+        f"a cluster needs about {rounded(smallest)} {people} to be found, more than half of all "
+        f"{n_rows:,}. Raise epsilon, or get more {people}."
+    ]
 
 
 def _small_delta(n_rows: int) -> str:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dpmondrian.accounting.explain import Explanation, explain
 from dpmondrian.accounting.ledger import Entry
 from dpmondrian.accounting.statement import PrivacyStatement, UnsoundStatement
-from dpmondrian.report.words import clean, count, number, percent
+from dpmondrian.report.words import clean, count, number
 
 __all__ = [
-    "Belief",
     "Kind",
-    "beliefs",
     "cost_share",
     "expected_failures",
+    "explanation",
     "guarantee_line",
     "kinds",
     "lead",
@@ -23,8 +22,6 @@ __all__ = [
     "plain_number",
     "total_epsilon",
 ]
-
-_BEFORE = (0.01, 0.1, 0.5)
 
 _KINDS = {
     "count": "How many rows there are, in all and on both sides of every cut.",
@@ -43,15 +40,6 @@ _KINDS = {
 
 
 @dataclass(frozen=True)
-class Belief:
-    """How far an attacker's belief in a fact about one person may move: shares of certainty, as text."""
-
-    before: str
-    least: str
-    most: str
-
-
-@dataclass(frozen=True)
 class Kind:
     """All draws of one name: what they are for, their share of the budget (None where costs do not add up), their values."""
 
@@ -66,25 +54,9 @@ def total_epsilon(privacy: PrivacyStatement) -> float:
     return privacy.epsilon + float(getattr(privacy, "bounds_epsilon", 0.0))
 
 
-def beliefs(epsilon: float, before: Sequence[float] = _BEFORE) -> list[Belief]:
-    """Return what an attacker may believe at most and at least afterwards: odds move by a factor of at most e^epsilon."""
-    return [Belief(percent(p, 0), _certainty(_moved(p, -epsilon)), _certainty(_moved(p, epsilon))) for p in before]
-
-
-def _moved(before: float, epsilon: float) -> float:
-    """Return the probability whose odds are e^epsilon times those of `before`."""
-    if math.isinf(epsilon):
-        return 1.0 if epsilon > 0 else 0.0
-    exponent = min(max(-epsilon, -700.0), 700.0)
-    return before / (before + (1.0 - before) * math.exp(exponent))
-
-
-def _certainty(probability: float) -> str:
-    if 0.9995 < probability < 1.0:
-        return f"more than {percent(0.9995, 2)}"
-    if 0.0 < probability < 0.0005:
-        return f"less than {percent(0.0005, 2)}"
-    return percent(probability, 1)
+def explanation(privacy: PrivacyStatement) -> Explanation | None:
+    """Return what the best attacker can find out, the same as `PrivacyStatement.explain`; None where nothing is promised."""
+    return explain(privacy) if math.isfinite(privacy.epsilon) else None
 
 
 def one_in(delta: float) -> str:

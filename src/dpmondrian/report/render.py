@@ -16,7 +16,9 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
+from dpmondrian.accounting.explain import of_hundred, right_of_hundred
 from dpmondrian.accounting.ledger import Entry
+from dpmondrian.accounting.statement import earlier_fits_words
 from dpmondrian.artifact import Release
 from dpmondrian.domain import Category, Column
 from dpmondrian.report import meaning, palette
@@ -110,7 +112,7 @@ def _sections(shown: Shown) -> dict[str, Any]:
         "sound": math.isfinite(privacy.epsilon),
         "epsilon": meaning.total_epsilon(privacy),
         "bounds_epsilon": float(getattr(privacy, "bounds_epsilon", 0.0)),
-        "beliefs": meaning.beliefs(meaning.total_epsilon(privacy)),
+        "explained": meaning.explanation(privacy),
         "factor": _factor(meaning.total_epsilon(privacy)),
         "expected_failures": meaning.expected_failures(privacy, n_rows),
         "heads": heads,
@@ -129,6 +131,8 @@ def _sections(shown: Shown) -> dict[str, Any]:
         "columns": [_public_column(column) for column in release.schema.columns],
         "parameters": list(_parameters(release)),
         "paper": PAPER,
+        "digest": release.digest(),
+        "earlier_fits": earlier_fits_words(privacy.earlier_fits) if privacy.earlier_fits else "",
         "markers": palette.small_marks(shown.n_clusters),
     }
 
@@ -206,9 +210,11 @@ def environment() -> Any:
     templates.filters |= {
         "clean": clean,
         "count": count,
+        "of_hundred": of_hundred,
         "one_in": meaning.one_in,
         "percent": percent,
         "plain": meaning.plain_number,
+        "right_of_hundred": right_of_hundred,
     }
     return templates
 

@@ -30,7 +30,7 @@ def statement_html(privacy: PrivacyStatement) -> str:
             privacy=privacy,
             sound=math.isfinite(privacy.epsilon),
             line=meaning.guarantee_line(privacy),
-            beliefs=meaning.beliefs(meaning.total_epsilon(privacy)),
+            explained=meaning.explanation(privacy),
             bounds_epsilon=float(getattr(privacy, "bounds_epsilon", 0.0)),
             defects=[clean(defect, 300) for defect in getattr(privacy, "defects", ())],
             kinds=meaning.kinds(privacy),

@@ -1,0 +1,67 @@
+"""``dpm verify``: whether a release contradicts itself, or the account of its data set."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dpmondrian.cli.inputs import JsonOption
+from dpmondrian.cli.predict import ReleaseArgument
+from dpmondrian.cli.show import say, say_text
+
+if TYPE_CHECKING:
+    from dpmondrian.verification import Verification
+
+__all__ = ["verify"]
+
+
+def verify(
+    release: ReleaseArgument,
+    budget: Annotated[
+        Path | None, typer.Option(help="Budget file of the data set, which holds the digest of every release.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Check a release: its digest, its price, its ledger, and whether tree, sizes and centres fit together.
+
+    No rows are needed, and nothing is spent. Exit code 0 if every check holds, 1 if one fails. What no check can show is
+    listed as well; docs/officers.md tells how to read it and how to sign the digest.
+
+    \b
+    Examples:
+      dpm verify published/release.json
+      dpm verify published/release.json --budget budget.json --json
+    """  # noqa: D301
+    result = _verified(release, budget)
+    if as_json:
+        say_text(json.dumps(result.to_dict(), indent=2))
+    else:
+        _print(result)
+    if result.failed:
+        raise typer.Exit(1)
+
+
+def _verified(path: Path, budget: Path | None) -> Verification:
+    """Return the result for a file, also for one that is no release."""
+    from dpmondrian.artifact import Release, text_of
+    from dpmondrian.exceptions import ReleaseFileError
+    from dpmondrian.files.budget import Budget
+    from dpmondrian.verification import refused, verify
+
+    state = None if budget is None else Budget(budget).read()
+    try:
+        release, stated_digest = Release.parsed(text_of(path))
+    except ReleaseFileError as error:
+        return refused(str(error))
+    return verify(release, stated_digest, state)
+
+
+def _print(result: Verification) -> None:
+    for check in result.checks:
+        say(f"{check.state:<14} {check.name:<11} {check.words}.")
+    if result.digest is not None:
+        say(f"Digest: {result.digest}")
+    say(result.verdict)

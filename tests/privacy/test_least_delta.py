@@ -1,0 +1,68 @@
+"""Deltas so small that floats cannot tell their tails from nothing are refused everywhere; above them nothing is lost."""
+
+import json
+
+import mpmath
+import numpy as np
+import pytest
+
+from dpmondrian import DPM, Budget, BudgetError, Column, ParameterError, PrivacyStatement, Schema
+from dpmondrian.accounting.plan import DEFAULT_SHARES, pld_plan, zcdp_plan
+from dpmondrian.accounting.pld import Composition, _finite_losses
+from dpmondrian.accounting.zcdp import LEAST_DELTA
+from dpmondrian.baselines import LSHSplits
+from dpmondrian.plan import forecast
+from dpmondrian.release import Door
+
+TOO_SMALL = [5e-324, 1e-310, LEAST_DELTA * 0.99]
+ONE_COLUMN = Schema((Column("x", 0, 1),))
+
+
+@pytest.mark.parametrize("delta", TOO_SMALL)
+def test_a_delta_below_the_least_is_refused_wherever_it_can_be_given(delta, tmp_path):
+    for accountant in ("pld", "zcdp"):
+        with pytest.raises(ParameterError, match=r"'delta' parameter must be .* at least 1e-300"):
+            DPM(delta=delta, bounds=(0, 1), accountant=accountant).check_parameters()
+    with pytest.raises(ParameterError, match="1e-300"):
+        forecast(1000, ONE_COLUMN, 1.0, delta)
+    with pytest.raises(ParameterError, match="1e-300"):
+        LSHSplits(delta=delta, bounds=(0, 1)).fit(np.zeros((3, 1)))
+    with pytest.raises(ParameterError, match="1e-300"):
+        Budget.create(tmp_path / "budget.json", 1.0, delta)
+    for make in (pld_plan, zcdp_plan):
+        with pytest.raises(BudgetError, match="Nothing was drawn"):
+            Door(make(1.0, delta, 3, DEFAULT_SHARES))
+
+
+@pytest.mark.parametrize("delta", TOO_SMALL)
+def test_a_statement_with_a_delta_below_the_least_is_not_read(delta):
+    statement = json.loads(DPM(bounds=(0, 1), max_depth=1).fit(np.zeros((9, 1))).privacy_.to_json())
+    with pytest.raises(ValueError, match="out of range"):
+        PrivacyStatement.from_dict(statement | {"delta": delta})
+
+
+@pytest.mark.parametrize("delta", [0.0, LEAST_DELTA, 1e-100])
+def test_zero_and_the_least_delta_are_allowed(delta):
+    DPM(delta=delta, bounds=(0, 1)).check_parameters()
+    Door(zcdp_plan(1.0, delta or LEAST_DELTA, 3, DEFAULT_SHARES))
+
+
+def lost_share(delta):
+    """Return which share of its delta the composed loss of a plan lost, against the same sum with 60 digits."""
+    composition = Composition.of(pld_plan(1.0, delta, 12, DEFAULT_SHARES).draws, "rho", fine=True)
+    with mpmath.workdps(60):
+        exact = sum(
+            mpmath.mpf(float(p)) * gaussian_delta(mpmath.mpf(1 - float(loss)), mpmath.mpf(composition.mu))
+            for loss, p in zip(*_finite_losses(composition.ranges, composition.pure), strict=True)
+            if loss > -1.0  # beyond, even less is left of the least delta than of its smallest term
+        )
+        return float(1 - mpmath.mpf(composition.delta(1.0)) / exact)
+
+
+def gaussian_delta(epsilon, mu):
+    return mpmath.ncdf(mu / 2 - epsilon / mu) - mpmath.exp(epsilon) * mpmath.ncdf(-mu / 2 - epsilon / mu)
+
+
+def test_nothing_is_lost_at_the_least_delta_and_much_far_below_it():
+    assert lost_share(LEAST_DELTA) < 1e-6
+    assert lost_share(5e-324) > 0.01
