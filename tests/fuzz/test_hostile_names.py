@@ -43,7 +43,7 @@ def assert_plain(text):
 def release_of(name, category):
     people = pd.DataFrame({name: [20.0, 80.0] * 150, "plan": [category, "premium"] * 150})
     schema = Schema((Column(name, 0, 100, unit=name[:20]), Category("plan", (category, "premium"), cut=True)))
-    return DPM(20.0, bounds=schema).fit(people).release_
+    return DPM(epsilon=20.0, bounds=schema).fit(people).release_
 
 
 @pytest.fixture
@@ -98,6 +98,7 @@ def test_everything_that_dpm_prints_can_be_seen(dpm, tmp_path, monkeypatch, name
         dpm("plan", "--rows", "300", "--schema", "schema.toml"),
         dpm(*cluster, "out"),
         dpm("explain", "out/release.json"),
+        dpm("verify", "out/release.json"),
         dpm("budget", "show", "budget.json"),
         dpm(*cluster, "other", "--budget", "budget.json", code=1),
         dpm("compare", "out/release.json", "rows.parquet", "--classes", name, code=2),
