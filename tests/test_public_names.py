@@ -34,7 +34,7 @@ def test_public_names():
         "DPMondrianError",
         "DataError",
         "FewRowsWarning",
-        "FinishedRunWarning",
+        "FinishedRunError",
         "NotReleasableWarning",
         "OutputError",
         "ParameterError",

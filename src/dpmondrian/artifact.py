@@ -22,7 +22,9 @@ from dpmondrian.accounting.statement import PrivacyStatement
 from dpmondrian.coordinates import Coordinates
 from dpmondrian.domain import Estimate, Schema, is_number
 from dpmondrian.exceptions import ReleaseFileError
+from dpmondrian.files.output import write_file
 from dpmondrian.origin import Origin
+from dpmondrian.printable import printable
 from dpmondrian.tree.structure import Tree
 
 __all__ = ["FORMAT_VERSION", "Release", "digest_of", "text_of"]
@@ -34,6 +36,9 @@ FORMAT_VERSION = 3
 LARGEST_FILE = 2**26
 """A longer file is not read: nobody's memory is filled by opening what a stranger sent."""
 _MOST_CONTAINERS = 2**17  # lists and objects; an empty one has three characters in a file and sixty bytes in memory
+_MOST_TEXTS = 2**19  # names of fields and texts; each takes up to 200 bytes while its object is made
+_MOST_VALUES = 2**21
+_LARGEST_WIDE_TEXT = 2**23  # one character beyond ASCII can make a text take four times as much
 _MOST_CENTRE_COLUMNS = 2**16
 _MOST_NAME_CHARACTERS = 2**24  # of all indicators: each repeats the name of its column
 _MOST_LEVELS = 12
@@ -41,6 +46,7 @@ _MOST_LINES, _LONGEST_TEXT = 1000, 10**5  # of the privacy statement
 _LARGEST_ERROR = 1e120
 """Noise is up to 2**45 times, the range up to 1e3 (logarithms) times what the largest bound is, 1e100."""
 _LARGEST_NUMBER = 1e300
+_FORMULA_SIGNS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 @dataclass(frozen=True)
@@ -118,12 +124,22 @@ class Release:
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
 
     def save(self, path: str | Path) -> None:
-        """Write the release to a JSON file."""
-        Path(path).write_text(self.to_json() + "\n", encoding="utf-8", newline="\n")
+        """Write the release to a JSON file, whole or not at all: an older file of this name stays as it is if that fails.
+
+        Raises
+        ------
+        OutputError
+            If the file cannot be written.
+        """
+        write_file(path, self.to_json() + "\n", overwrite=True)
 
     def to_csv(self) -> str:
-        """Return sizes and centres with their standard errors as CSV text, a line per cluster."""
-        names = self.schema.centre_names
+        """Return sizes and centres with their standard errors as CSV text, a line per cluster.
+
+        A name that a spreadsheet would take for a formula has an apostrophe before it, and what cannot be seen is written as an
+        escape. `to_json` has the names as they are.
+        """
+        names = [_no_formula(name) for name in self.schema.centre_names]
         table = io.StringIO()
         writer = csv.writer(table, lineterminator="\n")
         writer.writerow(
@@ -250,15 +266,29 @@ def text_of(path: str | Path) -> str:
     """Return the text of a file, unless it is too large for a release."""
     with Path(path).open("rb") as file:
         content = file.read(LARGEST_FILE + 1)
+    if len(content) > (LARGEST_FILE if content.isascii() else _LARGEST_WIDE_TEXT):
+        raise ReleaseFileError("This is not a saved release: it is too large for one.")
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:
         raise ReleaseFileError("This is not a saved release: not UTF-8 text.") from None
 
 
+def _no_formula(name: str) -> str:
+    """Return a name that no spreadsheet computes or hands to another program (OWASP, "CSV injection")."""
+    name = printable(name)
+    return f"'{name}" if name.startswith(_FORMULA_SIGNS) else name
+
+
 def _parsed(text: str) -> Any:
-    """Return the JSON values of a text that is not too large for a release, in which no field is there twice."""
-    if len(text) > LARGEST_FILE or text.count("[") + text.count("{") > _MOST_CONTAINERS:
+    """Return the JSON values of a text that is not too large for a release, in which no field is there twice.
+
+    What it will take in memory is counted before it is parsed: a container, a text and a number have their brackets, quotes and
+    commas.
+    """
+    n_containers, n_texts, n_values = text.count("[") + text.count("{"), text.count('"') // 2, text.count(",")
+    too_many = n_containers > _MOST_CONTAINERS or n_texts > _MOST_TEXTS or n_values > _MOST_VALUES
+    if len(text) > LARGEST_FILE or too_many:
         raise ReleaseFileError("This is not a saved release: it is too large for one.")
     try:
         return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_different_keys)

@@ -30,6 +30,7 @@ from dpmondrian.exceptions import BoundsError, DataError, NotReleasableWarning, 
 from dpmondrian.frames import Table, read_table
 from dpmondrian.interrupts import undisturbed
 from dpmondrian.persons import PersonLimit
+from dpmondrian.printable import printable
 from dpmondrian.release import Door
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class SuggestedBounds:
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
 
     def __str__(self) -> str:
-        lines = [f"{name}: {_in_words(pair)}" for name, pair in self.bounds.items()]
+        lines = [f"{printable(name)}: {_in_words(pair)}" for name, pair in self.bounds.items()]
         return "\n".join(["Suggested bounds:", *(f"  {line}" for line in lines), "", str(self.privacy)])
 
 

@@ -226,7 +226,8 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             total.
         checkpoint : path, optional
             File for what is released, as it is drawn; nothing exact is in it. If the fit is killed, the same call continues it:
-            what was drawn is taken from the file, and nothing is spent twice. Never continue two copies of one file.
+            what was drawn is taken from the file, and nothing is spent twice. Never continue two copies of one file. The file of a
+            finished run is refused (`FinishedRunError`, which has the release): delete it for a new run.
         progress : callable, optional
             Called with the name of what is drawn, how many draws of the plan are behind, and how many there are in all; in the
             thread that computes.
@@ -410,7 +411,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         return plot_clusters(self.release_, x, y, ax)
 
     def save(self, path: str | Path) -> None:
-        """Write the release (centres, sizes, tree, privacy statement) to a JSON file."""
+        """Write the release (centres, sizes, tree, privacy statement) to a JSON file, whole or not at all; see `Release.save`."""
         check_is_fitted(self)
         self.release_.save(path)
 

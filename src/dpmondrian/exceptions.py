@@ -11,16 +11,20 @@
     ├── RandomnessError (also OSError)     the secure generator of this system is missing or broken
     ├── BudgetError (also RuntimeError)    a draw or a plan would cost more than was allowed
     └── CheckpointError (also RuntimeError) a run cannot be continued from its checkpoint, or not be kept there
+        └── FinishedRunError               the run in the checkpoint is finished; the error has its release
 
     NotReleasableWarning (UserWarning)     the noise of this run can be reproduced: research only
     WeakPromiseWarning (UserWarning)       epsilon or delta is so large that little is promised
     FewRowsWarning (UserWarning)           too few rows for what was asked: expect noise
-    FinishedRunWarning (UserWarning)       the checkpoint holds a whole run, whose release is returned again
 
 No message carries a value computed from the rows: only parameters, column names, types and shapes.
 """
 
 from __future__ import annotations
+
+from typing import Any
+
+from dpmondrian.printable import printable
 
 __all__ = [
     "BoundsError",
@@ -29,7 +33,7 @@ __all__ = [
     "DPMondrianError",
     "DataError",
     "FewRowsWarning",
-    "FinishedRunWarning",
+    "FinishedRunError",
     "NotReleasableWarning",
     "OutputError",
     "ParameterError",
@@ -40,7 +44,10 @@ __all__ = [
 
 
 class DPMondrianError(Exception):
-    """Base of every error raised on purpose by this package."""
+    """Base of every error raised on purpose by this package. Its text is one line, safe to print whatever names it quotes."""
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 class ParameterError(DPMondrianError, ValueError):
@@ -75,6 +82,23 @@ class CheckpointError(DPMondrianError, RuntimeError):
     """A checkpoint is damaged, of another run, in use, or cannot be written. Nothing was released that is not kept there."""
 
 
+class FinishedRunError(CheckpointError):
+    """The run in a checkpoint is finished, and its release may be that of other rows. Nothing was drawn or spent.
+
+    Attributes
+    ----------
+    release : Release
+        What the run released, paid for already: for a process that was killed before it could save it.
+    """
+
+    def __init__(self, message: str, release: Any) -> None:
+        super().__init__(message)
+        self.release = release
+
+    def __reduce__(self) -> tuple[type[FinishedRunError], tuple[str, Any]]:
+        return type(self), (str(self), self.release)
+
+
 class NotReleasableWarning(UserWarning):
     """The run used a seed, so its noise can be reproduced and protects nobody."""
 
@@ -85,7 +109,3 @@ class WeakPromiseWarning(UserWarning):
 
 class FewRowsWarning(UserWarning):
     """By its released count the table has too few rows for clusters to be found with this budget."""
-
-
-class FinishedRunWarning(UserWarning):
-    """The run was finished before: nothing was drawn or spent, and its release is returned again."""

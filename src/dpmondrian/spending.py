@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpmondrian._version import __version__
 from dpmondrian.accounting.statement import unit_words
-from dpmondrian.exceptions import BudgetError, FinishedRunWarning, ParameterError
+from dpmondrian.exceptions import BudgetError, FinishedRunError, ParameterError
 from dpmondrian.origin import Account, Origin, is_data_set_name, today
 
 if TYPE_CHECKING:
@@ -118,6 +119,8 @@ class Spending:
         self._entry: str | None = None
         if budget is not None and journal is not None:
             _check_charge(budget, journal)
+        if journal is not None and journal.release is not None:
+            raise self._finished_before(journal, journal.release)
 
     def before_draw(self, name: str, n_done: int, n_planned: int) -> None:
         """Prepare a draw, made now or in an earlier part of the run: before the first one, the run is noted and charged."""
@@ -145,31 +148,41 @@ class Spending:
     def _charge(self, budget: Budget) -> str:
         epsilon, purpose = self._settings.epsilon, "clustering"
         paid = [e.epsilon for e in budget.read().entries if self._estimate and e.id == self._estimate.entry]
-        unpaid = max(0.0, self._bounds_epsilon - sum(paid))
+        unpaid = max(0.0, self._bounds_epsilon - math.fsum(paid))
         if unpaid > 0.0:
             epsilon, purpose = epsilon + unpaid, "clustering, and the estimate of its bounds"
         run = None if self._journal is None else self._journal.run
         return budget.charge(epsilon, self._settings.delta, purpose, self._unit, run)
 
     def finish(self, release: Release) -> list[Warning]:
-        """Note in checkpoint and budget what was released, and return what to warn of.
-
-        A release that is paid for is not lost because the budget cannot note it.
-        """
-        digest, remarks = release.digest(), list[Warning]()
+        """Note in checkpoint and budget what was released, and return what to warn of."""
         if self._journal is not None:
-            self._journal.finish(digest)
-            if self._journal.release is not None:
-                remarks.append(FinishedRunWarning(_finished_words(self._journal, digest)))
+            self._journal.finish(release.to_json())
+        return self._note(release)
+
+    def _finished_before(self, journal: RunJournal, text: str) -> FinishedRunError:
+        """Return the error that has the release; if the run was killed before its charge could be marked, it is marked now."""
+        from dpmondrian.artifact import Release
+
+        release, self._entry = Release.from_json(text), journal.run
+        words = (
+            f"The run in the checkpoint {str(journal.path)!r} is finished, perhaps on other rows. Nothing was drawn or spent. For a new "
+            "run delete the file, or give another one. If the run was stopped before its release was saved, catch FinishedRunError: its "
+            "'release' attribute is the release, which is paid for."
+        )
+        return FinishedRunError(" ".join([words, *map(str, self._note(release))]), release)
+
+    def _note(self, release: Release) -> list[Warning]:
+        """Mark the charge as released, unless it is; a release that is paid for is not lost because the budget cannot note it."""
         if self._budget is None or self._entry is None:
-            return remarks
+            return []
         try:
             entry = self._budget.find(self._entry)
             if entry is None or not entry.is_released:
-                self._budget.finish(self._entry, digest)
+                self._budget.finish(self._entry, release.digest())
         except BudgetError as error:
-            remarks.append(UserWarning(f"The release is paid for, but the budget file could not note it: {error}"))
-        return remarks
+            return [UserWarning(f"The release is paid for, but the budget file could not note it: {error}")]
+        return []
 
 
 def _name_of(data_set: Any, budget: Budget | None) -> str:
@@ -201,15 +214,3 @@ def _check_charge(budget: Budget, journal: RunJournal) -> None:
             "an older copy. To continue it would release once more what was paid for once. Nothing was drawn. Use the checkpoint that "
             "was finished, or another file for a new run."
         )
-
-
-def _finished_words(journal: RunJournal, digest: str) -> str:
-    words = (
-        f"The run in the checkpoint {str(journal.path)!r} was finished before; its release is returned again, and nothing was drawn "
-        "or spent. Delete the file for a new run."
-    )
-    if digest != journal.release:
-        words += (
-            " The same released values were written down in a slightly different way, since libraries have changed."
-        )
-    return words

@@ -169,7 +169,7 @@ def judged_command(code: int, kind: Kind, moment: float, out: str, err: str, fol
     """Return how a command ended, and what is wrong with that."""
     is_whole = files_in(folder / "out") >= {"release.json", "centres.csv", "report.html"}
     n_charges = len(charges(folder))
-    if code == 0 or (code == -kind.number and "labels.parquet" in files_in(folder / "out" / "sensitive")):
+    if code == 0 or (code == -kind.number and "labels.parquet" in files_in(folder / "out-sensitive")):
         return "finished", [] if is_whole and n_charges == 1 else ["finished without results"]
     if "Stopped" not in err and "dpmondrian/cli" not in err and moment < START_SHARE * kind.longest:
         return "interpreter's start", []

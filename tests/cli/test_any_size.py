@@ -83,7 +83,7 @@ def test_every_division_gives_the_same_release_and_labels(dpm, people, parts, tm
     assert dpm("cluster", *WAYS[way], *options, "--out", "divided").code == 0
     assert bool(spilled) == (way == "little memory")
     assert_same(tmp_path / "whole", tmp_path / "divided")
-    whole, divided = (labels_in(tmp_path / name / "sensitive" / "labels.parquet") for name in ("whole", "divided"))
+    whole, divided = (labels_in(tmp_path / f"{name}-sensitive" / "labels.parquet") for name in ("whole", "divided"))
     assert whole == divided
     assert len(whole) == 3000
 
@@ -95,7 +95,7 @@ def test_the_release_is_that_of_the_table_in_memory(dpm, people, tmp_path):
     bounds = {"age": (0, 120), "bmi": (10, 60), "plan": ["basic", "premium"]}
     model = DPM(bounds=bounds, random_state=1).fit(table)
     assert Release.load(tmp_path / "out" / "release.json").digest() == model.release_.digest()
-    assert labels_in(tmp_path / "out" / "sensitive" / "labels.parquet") == model.labels_.tolist()
+    assert labels_in(tmp_path / "out-sensitive" / "labels.parquet") == model.labels_.tolist()
 
 
 def test_rows_that_are_left_out_may_lack_values(dpm, tmp_path):
@@ -106,7 +106,7 @@ def test_rows_that_are_left_out_may_lack_values(dpm, tmp_path):
     for seed in range(20):
         done = dpm("cluster", tmp_path / "data.csv", *options, "--seed", seed, "--out", tmp_path / str(seed))
         if done.code == 0:
-            labels = labels_in(tmp_path / str(seed) / "sensitive" / "labels.parquet")
+            labels = labels_in(tmp_path / f"{seed}-sensitive" / "labels.parquet")
             assert labels[-3:] == [-1] * 3
             assert min(labels[:-3]) == 0
             return
@@ -256,9 +256,9 @@ def test_labels_that_fail_do_not_cost_the_release(dpm, people, tmp_path, monkeyp
     """They are found in another pass over the file, which may be gone by then."""
     write = command.write_labels
 
-    def too_late(*arguments):
+    def too_late(*arguments, **options):
         people.unlink()
-        write(*arguments)
+        write(*arguments, **options)
 
     monkeypatch.setattr(command, "write_labels", too_late)
     done = dpm("cluster", people, *BOUNDS, "--out", tmp_path / "out", "--labels")
@@ -268,3 +268,4 @@ def test_labels_that_fail_do_not_cost_the_release(dpm, people, tmp_path, monkeyp
     assert note.startswith(f"Note: the release in '{tmp_path / 'out'}' is complete; only the labels are missing.")
     assert error == f"Error: The file '{people}' does not exist. Check its name and folder."
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(FILES)
+    assert not (tmp_path / "out-sensitive").exists()

@@ -1,6 +1,7 @@
 """``dpm cluster --checkpoint``: after a kill the same command continues, spends nothing twice, and says so."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from dpmondrian import Budget
 from dpmondrian.cli import cluster as command
 from dpmondrian.files.checkpoint import Checkpoint, RunJournal
 
-from .conftest import BOUNDS
+from .conftest import BOUNDS, HEADER, people_lines
 
 
 @pytest.fixture
@@ -55,17 +56,20 @@ main()
 """
 
 
-def test_the_same_command_continues_after_a_kill(dpm, arguments, tmp_path):
+def test_the_same_command_continues_after_a_kill(dpm, arguments, tmp_path, monkeypatch):
     killed = subprocess.run([sys.executable, "-c", KILLED, *map(str, arguments)], check=False, timeout=120)
     assert killed.returncode == -signal.SIGKILL
     assert not (tmp_path / "out").exists()
     before = Checkpoint(tmp_path / "run.ckpt").read()
+    kept, real = [], Checkpoint.remove
+    monkeypatch.setattr(Checkpoint, "remove", lambda self: (kept.append(self.read()), real(self)))
     done = dpm(*arguments)
     assert done.code == 0, done.err
+    [after] = kept
     told = f"run.ckpt': {len(before.draws)} of {before.n_planned} draws were made before."
     assert "Continuing" in done.err
     assert told in done.err
-    after = Checkpoint(tmp_path / "run.ckpt").read()
+    assert not (tmp_path / "run.ckpt").exists()
     assert [draw.released.tolist() for draw in after.draws[: len(before.draws)]] == [
         draw.released.tolist() for draw in before.draws
     ]
@@ -73,16 +77,150 @@ def test_the_same_command_continues_after_a_kill(dpm, arguments, tmp_path):
     assert (entry.epsilon, entry.state) == (1.0, "released")
 
 
-def test_a_finished_run_is_written_again_with_a_warning(dpm, arguments, tmp_path):
+def test_the_checkpoint_of_a_command_that_is_done_is_deleted(dpm, arguments, tmp_path):
+    """So next month's command is a new run, on the rows that are there then."""
     assert dpm(*arguments).code == 0
+    assert not (tmp_path / "run.ckpt").exists()
     (tmp_path / "out").rename(tmp_path / "first")
+    assert dpm(*arguments).code == 0
+    assert (tmp_path / "out" / "release.json").read_bytes() != (tmp_path / "first" / "release.json").read_bytes()
+    assert Budget(tmp_path / "budget.json").read().spent_epsilon == 2.0
+
+
+@pytest.fixture
+def unwritten(dpm, arguments, tmp_path, monkeypatch):
+    """Return the bytes of a checkpoint whose run is finished, and whose results were not written."""
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patches:
+        patches.setattr(command, "write_release", interrupt)
+        assert dpm(*arguments).code == 130
+    assert not (tmp_path / "out").exists()
+    return (tmp_path / "run.ckpt").read_bytes()
+
+
+def test_results_that_were_not_written_are_written_for_nothing(dpm, arguments, tmp_path, unwritten):
+    release = Checkpoint(tmp_path / "run.ckpt").read().release
     done = dpm(*arguments)
-    assert done.code == 0
-    assert "Continuing" not in done.err
-    assert "Warning: The run in the checkpoint" in done.err
-    assert "nothing was drawn or spent. Delete the file for a new run." in done.err
-    assert (tmp_path / "out" / "release.json").read_bytes() == (tmp_path / "first" / "release.json").read_bytes()
-    assert Budget(tmp_path / "budget.json").read().spent_epsilon == 1.0
+    assert done.code == 0, done.err
+    assert "all draws were made before; only results are missing" in done.err
+    assert (tmp_path / "out" / "release.json").read_text() == f"{release}\n"
+    [entry] = Budget(tmp_path / "budget.json").read().entries
+    assert (entry.epsilon, entry.state) == (1.0, "released")
+    assert not (tmp_path / "run.ckpt").exists()
+
+
+@pytest.mark.parametrize("stage", ["finished", "begun"])
+def test_a_run_is_not_continued_on_a_file_that_was_changed_after_it(
+    dpm, arguments, people, tmp_path, stage, stop_after_every, request
+):
+    if stage == "begun":
+        stop_after_every(3)
+        assert dpm(*arguments).code == 130
+    else:
+        request.getfixturevalue("unwritten")
+    checkpoint, spent = tmp_path / "run.ckpt", Budget(tmp_path / "budget.json").read()
+    content, later = checkpoint.read_bytes(), checkpoint.stat().st_mtime_ns + 1
+    people.write_text("\n".join([HEADER, *people_lines(seed=9)]) + "\n")
+    os.utime(people, ns=(later, later))
+    done = dpm(*arguments)
+    assert done.code == 1
+    assert f"{str(people)!r} was changed after it. Nothing was drawn or spent." in done.err
+    assert "delete the checkpoint" in done.err
+    assert f"touch {checkpoint}" in done.err
+    assert checkpoint.read_bytes() == content
+    assert not (tmp_path / "out").exists()
+    assert Budget(tmp_path / "budget.json").read() == spent
+    os.utime(checkpoint, ns=(later, later))
+    stop_after_every(1000)
+    assert dpm(*arguments).code == 0
+
+
+def test_a_run_is_not_continued_by_a_command_for_another_folder(dpm, arguments, people, tmp_path, unwritten):
+    """Two jobs that share a checkpoint by mistake."""
+    other = [tmp_path / "other" if word == tmp_path / "out" else word for word in arguments]
+    done = dpm(*other)
+    assert done.code == 1
+    assert "belongs to another run: out differs" in done.err
+    assert not (tmp_path / "other").exists()
+    assert (tmp_path / "run.ckpt").read_bytes() == unwritten
+
+
+def test_other_options_do_not_get_results_that_were_not_written(dpm, arguments, tmp_path, unwritten):
+    done = dpm(*arguments, "--epsilon", "2")
+    assert done.code == 1
+    assert "belongs to another run: epsilon, plan differ" in done.err
+    assert not (tmp_path / "out").exists()
+
+
+KILLED_AFTERWARDS = """
+import json, os, shutil, signal, sys
+os.chdir(sys.argv[1])
+from dpmondrian.cli import cluster, main
+import dpmondrian.estimator, dpmondrian.kernels.compiled, dpmondrian.report, pyarrow.csv, pyarrow.parquet
+os.fsync = lambda handle: None  # a kill takes nothing that the system has been told
+changing = ["link", "replace", "rename", "unlink", "mkdir", "rmdir"]
+
+def deadly(real, left):
+    def call(*arguments, **keywords):
+        if left[0] == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        left[0] -= 1
+        return real(*arguments, **keywords)
+    return call
+
+def life(moment):
+    process = os.fork()
+    if process == 0:
+        left = [moment]
+        for name in changing:
+            setattr(os, name, deadly(getattr(os, name), left))
+        sys.stdout = sys.stderr = open("told", "w")
+        sys.argv = ["dpm", *sys.argv[2:]]
+        code = 0
+        try:
+            main.main()
+        except SystemExit as leaving:
+            code = leaving.code or 0
+        sys.stdout.flush()
+        os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+
+def state():
+    return [os.path.exists(name) for name in ("out", "out-sensitive/labels.parquet", "run.ckpt")]
+
+results = []
+for moment in range(60):
+    for name in ("out", "out-sensitive"):
+        shutil.rmtree(name, ignore_errors=True)
+    shutil.copy("finished.ckpt", "run.ckpt")
+    killed, states = life(moment), state()
+    code = life(-1) if killed and states[2] else 0
+    results.append([killed, states, code, open("told").read(), state(), sorted(os.listdir("out-sensitive"))])
+    if not killed:
+        break
+print(json.dumps(results))
+"""
+
+
+def test_a_kill_while_results_and_labels_are_written_can_be_continued(people, arguments, tmp_path, unwritten):
+    """Before any call of the system that changes a name: in the end all is there once, and nothing hinders the next run."""
+    (tmp_path / "finished.ckpt").write_bytes(unwritten)
+    command = [sys.executable, "-c", KILLED_AFTERWARDS, tmp_path, *arguments, "--labels", "--quiet"]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    results = json.loads(done.stdout)
+    assert [killed for killed, *_ in results] == [-signal.SIGKILL] * (len(results) - 1) + [0]
+    for _, _, code, told, after, names in results:
+        assert code == 0, told
+        assert after == [True, True, False]
+        assert names == ["README.txt", "labels.parquet"]
+    found = {tuple(states) for _, states, *_ in results}
+    assert found == {(False, False, True), (True, False, True), (True, True, True), (True, True, False)}
+    [entry] = Budget(tmp_path / "budget.json").read().entries
+    assert (entry.epsilon, entry.state) == (1.0, "released")
 
 
 def test_an_interrupt_says_how_to_continue(dpm, arguments, tmp_path, stop_after_every):

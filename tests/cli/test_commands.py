@@ -104,7 +104,9 @@ def test_seeded_runs_say_so(dpm, people, tmp_path):
 def test_labels_are_kept_apart(dpm, people, tmp_path):
     done = dpm("cluster", people, *BOUNDS, "--out", tmp_path / "out", "--labels")
     assert "stays with you" in done.out
-    sensitive = tmp_path / "out" / "sensitive"
+    assert sorted(path.name for path in (tmp_path / "out").rglob("*")) == ["centres.csv", "release.json", "report.html"]
+    sensitive = tmp_path / "out-sensitive"
+    assert str(sensitive / "labels.parquet") in done.out
     assert "Do not publish" in (sensitive / "README.txt").read_text()
     assert stat.S_IMODE(sensitive.stat().st_mode) == 0o700
     assert stat.S_IMODE((sensitive / "labels.parquet").stat().st_mode) == 0o600
@@ -112,6 +114,28 @@ def test_labels_are_kept_apart(dpm, people, tmp_path):
     model = DPM.load(tmp_path / "out" / "release.json")
     np.testing.assert_array_equal(labels, model.predict(pyarrow.csv.read_csv(people).select(["age", "bmi"])))
     assert "labels" not in (tmp_path / "out" / "release.json").read_text().replace("labels of rows", "")
+
+
+@pytest.mark.parametrize("there", ["a file", "a folder with something in it"])
+def test_labels_that_would_have_no_place_are_refused_before_anything_is_spent(refused, people, tmp_path, there):
+    Budget.create(tmp_path / "budget.json", 3.0, 1e-6)
+    sensitive = tmp_path / "out-sensitive"
+    if there == "a file":
+        sensitive.write_text("mine")
+    else:
+        sensitive.mkdir()
+        (sensitive / "labels.parquet").write_text("mine")
+    options = [*BOUNDS, "--budget", "budget.json", "--out", "out", "--labels"]
+    refused(1, "out-sensitive' exists and is not", "cluster", people, *options)
+    assert Budget(tmp_path / "budget.json").read().entries == ()
+
+
+@pytest.mark.parametrize("place", ["out/labels.csv", "out/more/labels.parquet", "link/labels.csv"])
+def test_labels_are_not_predicted_into_a_folder_that_may_be_published(dpm, refused, people, tmp_path, place):
+    assert dpm("cluster", people, *BOUNDS, "--out", tmp_path / "out").code == 0
+    (tmp_path / "out" / "more").mkdir()
+    (tmp_path / "link").symlink_to("out")
+    refused(2, "which may be published", "predict", "out/release.json", people, "--out", place)
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])

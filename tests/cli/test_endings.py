@@ -15,7 +15,7 @@ from dpmondrian.files.checkpoint import Checkpoint
 from .conftest import BOUNDS
 
 
-def interrupt(*_):
+def interrupt(*_, **__):
     raise KeyboardInterrupt
 
 
@@ -93,7 +93,7 @@ from dpmondrian.cli.main import main
 from dpmondrian.interrupts import lasting
 from dpmondrian.spending import Spending
 
-def stick(*_):
+def stick(*_, **__):
     print("stuck", flush=True)
     time.sleep(600)
 
@@ -167,6 +167,7 @@ def test_a_signal_while_labels_are_written(people, tmp_path):
     assert "is complete; only the labels are missing" in told
     assert told.endswith(f"Stopped. Written before: {str(tmp_path / 'out')!r}.\n")
     assert sorted(os.listdir(tmp_path / "out")) == ["centres.csv", "release.json", "report.html"]
+    assert not (tmp_path / "out-sensitive").exists()
 
 
 def test_a_signal_does_not_wait_for_ever_for_what_lasts(people, tmp_path):

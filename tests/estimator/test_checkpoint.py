@@ -1,6 +1,7 @@
 """A fit that is killed and continued: the same release, nothing drawn twice, the budget charged once."""
 
 import json
+import pickle
 import shutil
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpmondrian import DPM, Budget, BudgetError, CheckpointError, DataError, FinishedRunWarning, Release, suggest_bounds
+from dpmondrian import DPM, Budget, BudgetError, CheckpointError, DataError, FinishedRunError, suggest_bounds
 from dpmondrian.audit.recording import record
 from dpmondrian.files.checkpoint import Checkpoint, RunJournal
 from dpmondrian.mechanisms.sampler import Sampler
@@ -108,7 +109,7 @@ def test_a_fit_that_dies_in_any_draw_gives_the_same_release(name, path, die_afte
     state = Checkpoint(path).read()
     assert n_lives + 1 == len(state.draws) > 5
     assert model.release_.to_json() == expected
-    assert state.release == model.release_.digest()
+    assert state.release == model.release_.to_json()
     names = [(draw.name, draw.level) for draw in state.draws]
     assert len(set(names)) == len(names)
 
@@ -131,7 +132,9 @@ def test_secure_values_that_were_drawn_are_in_the_release(path, budget, die_afte
     assert {(e.name, e.level) for e in model.privacy_.entries if e.n_draws} == {(d.name, d.level) for d in after.draws}
 
 
-def test_a_finished_run_is_returned_again(path, budget, monkeypatch):
+@pytest.mark.parametrize("rows", [FRAME, FRAME[:1000]], ids=["the same rows", "other rows"])
+def test_a_finished_run_is_refused_and_the_error_has_its_release(path, budget, monkeypatch, rows):
+    """A job that is done every month with the same file would publish the first table for ever."""
     model = fit(model_of(), path, budget=budget)
     content = path.read_bytes()
 
@@ -141,24 +144,27 @@ def test_a_finished_run_is_returned_again(path, budget, monkeypatch):
     monkeypatch.setattr(Sampler, "noise", no_draw)
     monkeypatch.setattr(Sampler, "select", no_draw)
     again = model_of()
-    with pytest.warns(
-        FinishedRunWarning, match=r"finished before; its release is returned again.*Delete the file"
-    ) as caught:
-        again.fit(table_of(again), budget=budget, checkpoint=path)
-    assert caught[0].filename == __file__
-    assert again.release_.to_json() == model.release_.to_json()
-    np.testing.assert_array_equal(again.labels_, model.labels_)
+    with pytest.raises(FinishedRunError, match=r"is finished, perhaps on other rows.*delete the file") as caught:
+        again.fit(table_of(again, rows), budget=budget, checkpoint=path)
+    assert not hasattr(again, "release_")
+    assert caught.value.release.to_json() == model.release_.to_json()
+    assert pickle.loads(pickle.dumps(caught.value)).release.to_json() == model.release_.to_json()
     assert path.read_bytes() == content
     [entry] = budget.read().entries
     assert entry.release == model.release_.digest()
 
 
-def test_a_release_that_libraries_write_differently_is_told(path, monkeypatch):
-    fit(model_of(), path)
-    model = model_of()
-    monkeypatch.setattr(Release, "digest", lambda _: "00" * 32)
-    with pytest.warns(FinishedRunWarning, match="libraries have changed"):
-        model.fit(table_of(model), checkpoint=path)
+def test_a_file_whose_last_line_is_torn_anywhere_is_continued(path):
+    """It holds the release, in which there are braces, quotes and hashes."""
+    model = fit(model_of(random_state=1), path)
+    content = path.read_bytes()
+    begin = content.rindex(b"\n") + 1
+    for cut in range(begin, len(content), 997):
+        path.write_bytes(content[:cut])
+        state = Checkpoint(path).read()
+        assert (state.release, len(state.draws)) == (None, content.count(b'"draw"'))
+    assert fit(model_of(random_state=1), path).release_.to_json() == model.release_.to_json()
+    assert path.read_bytes() == content
 
 
 @pytest.mark.parametrize(
@@ -319,7 +325,7 @@ def test_fit_predict_takes_a_checkpoint(path):
 KILLED = """
 import json, os, signal, sys, warnings
 import numpy as np
-from dpmondrian import DPM, Budget
+from dpmondrian import DPM, Budget, FinishedRunError
 from dpmondrian.files.checkpoint import Checkpoint
 warnings.simplefilter("ignore")
 os.fsync = lambda handle: None  # a kill takes nothing that the system has been told
@@ -362,9 +368,12 @@ for moment in range(0, 300, int(sys.argv[3])):
     budget = Budget.create(os.path.join(folder, f"{moment}.json"), 1.0, 1e-6)
     killed = killed_fit(path, budget, moment)
     before, charged = draws(path), len(budget.read().entries)
-    model = fit(path, budget)
-    entries = [[entry.epsilon, entry.state, entry.release == model.release_.digest()] for entry in budget.read().entries]
-    results.append([killed, before, draws(path), charged, entries, model.release_.to_json()])
+    try:
+        release = fit(path, budget).release_
+    except FinishedRunError as finished:
+        release = finished.release
+    entries = [[entry.epsilon, entry.state, entry.release == release.digest()] for entry in budget.read().entries]
+    results.append([killed, before, draws(path), charged, entries, release.to_json()])
     if not killed:
         break
 print(json.dumps(results))

@@ -19,6 +19,8 @@ from hypothesis import strategies as st
 
 from dpmondrian import __version__
 from dpmondrian.exceptions import BudgetError, ParameterError
+from dpmondrian.files import budget as budget_module
+from dpmondrian.files import single
 from dpmondrian.files.budget import Budget, BudgetEntry, BudgetState
 
 SHA = "ab" * 32
@@ -432,6 +434,74 @@ def test_a_lock_is_given_back_after_an_error(budget, path):
         budget.charge(2.0, 0, "x")
     with filelock.FileLock(f"{path}.lock", timeout=0):
         pass
+
+
+def test_a_lock_that_is_deleted_during_a_charge_loses_no_charge(budget, path, monkeypatch):
+    """Another process would find no lock, and put its charge in place of the first one."""
+    real = budget_module.put_file
+
+    def meanwhile(*arguments, **keywords):
+        monkeypatch.setattr(budget_module, "put_file", real)
+        os.unlink(f"{path}.lock")
+        with pytest.raises(BudgetError, match="is locked by another process"):
+            Budget(path, timeout=0.05).charge(0.2, 0, "second")
+        real(*arguments, **keywords)
+
+    monkeypatch.setattr(budget_module, "put_file", meanwhile)
+    budget.charge(0.1, 0, "first")
+    budget.charge(0.2, 0, "second")
+    assert [entry.purpose for entry in budget.read().entries] == ["first", "second"]
+
+
+def test_whoever_waited_for_a_file_that_was_replaced_charges_the_new_one(budget, path, monkeypatch):
+    """The lock of the old file is free then, and protects nothing."""
+    real, opened = single.lock_handle, []
+
+    def replaced_meanwhile(handle):
+        opened.append(os.fstat(handle).st_ino)
+        if len(opened) == 1:
+            monkeypatch.setattr(single, "lock_handle", real)
+            os.unlink(f"{path}.lock")
+            Budget(path).charge(0.2, 0, "meanwhile")
+            monkeypatch.setattr(single, "lock_handle", replaced_meanwhile)
+        return real(handle)
+
+    monkeypatch.setattr(single, "lock_handle", replaced_meanwhile)
+    budget.charge(0.1, 0, "then")
+    assert len(set(opened)) == 2
+    assert [entry.purpose for entry in budget.read().entries] == ["meanwhile", "then"]
+
+
+@pytest.mark.parametrize("change", [lambda b: b.charge(0.1, 0, "x"), lambda b: b.finish("an-id", None)])
+def test_a_read_only_budget_is_not_changed(budget, path, change):
+    """Not by the superuser either, whom the system lets write."""
+    budget.charge(0.1, 0, "before", entry_id="an-id")
+    path.chmod(0o444)
+    before = path.read_bytes()
+    with pytest.raises(BudgetError, match=r"is read-only \(mode 0444\) and is not changed.*chmod u\+w"):
+        change(budget)
+    assert path.read_bytes() == before
+    assert len(budget.read().entries) == 1
+    path.chmod(0o600)
+    change(budget)
+
+
+def test_an_account_of_many_entries_is_read_once_per_charge(budget, path, monkeypatch):
+    entries = tuple(BudgetEntry(f"{n}", "2026-01-01T00:00:00+00:00", "x", 1e-6, 0.0) for n in range(500))
+    path.write_text(BudgetState("many", 1.0, 1e-6, entries).to_json())
+    checked, real = [], BudgetEntry.__post_init__
+
+    def counted(entry):
+        checked.append(entry)
+        real(entry)
+
+    monkeypatch.setattr(BudgetEntry, "__post_init__", counted)
+    entry = budget.charge(0.1, 0, "x")
+    assert len(checked) == 501
+    for _ in range(3):
+        assert budget.find(entry).purpose == "x"
+    assert len(checked) == 501 + 501, "the same bytes are read once"
+    assert sum(line.lstrip().startswith('{"id"') for line in path.read_text().splitlines()) == 501, "a line each"
 
 
 def test_a_charge_is_on_the_disk_before_it_is_reported(budget, path, monkeypatch):

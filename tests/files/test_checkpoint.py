@@ -54,7 +54,7 @@ def test_what_is_kept_is_found_again(path):
 def test_every_line_is_json_and_owned(path):
     begin(path, finished=True)
     header, first, second, end = map(json.loads, path.read_text().splitlines())
-    assert (header["format"], header["format_version"], header["facts"]) == ("dpmondrian checkpoint", 1, FACTS)
+    assert (header["format"], header["format_version"], header["facts"]) == ("dpmondrian checkpoint", 2, FACTS)
     assert (first["draw"], first["level"], first["values"]) == ("count", 0, FIRST.tolist())
     assert second["shape"] == [2, 2]
     assert end["finished"] == SHA
@@ -73,14 +73,13 @@ def test_runs_have_different_ids(path, tmp_path):
     assert begin(path) != begin(tmp_path / "other.ckpt")
 
 
-def test_a_finished_run_is_finished_once(path):
+def test_a_finished_run_makes_no_more_draws(path):
     begin(path, finished=True)
     before = path.read_bytes()
     with Checkpoint(path).held(FACTS, 3) as journal:
         assert journal.release == SHA
         journal.recall("count", 0, (2,))
         journal.recall("coarse sums", None, (2, 2))
-        journal.finish(SHA)
         with pytest.raises(CheckpointError, match="other draws"):
             journal.recall("radius", 1, (1,))
     assert path.read_bytes() == before

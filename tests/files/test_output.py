@@ -1,5 +1,6 @@
 """Folders and files of results: whole or not at all, and a full disk is found before anything is spent."""
 
+import json
 import os
 import signal
 import stat
@@ -7,8 +8,10 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
+from dpmondrian import DPM
 from dpmondrian.exceptions import DPMondrianError, OutputError
 from dpmondrian.files.output import free_reserve, new_folder, new_private_file, put_bytes, write_file
 from dpmondrian.interrupts import StoppedError, Work
@@ -446,3 +449,58 @@ def test_a_kill_leaves_a_whole_file(tmp_path):
         text = path.read_text()
         assert len(text) == 300_000
         assert len(set(text)) == 1
+
+
+# --- a release that is saved once more
+
+SAVED_ON_A_FULL_DISK = """
+import resource, signal, sys
+from dpmondrian import DPM, OutputError
+model = DPM.load(sys.argv[1])
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+try:
+    model.save(sys.argv[1])
+except OutputError as error:
+    print(error)
+"""
+
+
+@pytest.fixture(scope="module")
+def model():
+    return DPM(bounds=(0, 1), max_depth=1).fit(np.linspace(0, 1, 200)[:, None])
+
+
+def test_a_full_disk_does_not_destroy_an_older_release(model, tmp_path):
+    path = tmp_path / "release.json"
+    model.save(path)
+    before = path.read_bytes()
+    command = [sys.executable, "-c", SAVED_ON_A_FULL_DISK, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert path.read_bytes() == before
+    assert "release.json' cannot be written: files may not become that large here" in done.stdout, done.stderr
+    assert os.listdir(tmp_path) == ["release.json"]
+
+
+def test_an_older_release_is_replaced_where_it_is_and_keeps_its_permissions(model, tmp_path):
+    path = tmp_path / "release.json"
+    path.write_text("older")
+    path.chmod(0o640)
+    (tmp_path / "link.json").symlink_to("release.json")
+    model.save(tmp_path / "link.json")
+    assert (tmp_path / "link.json").is_symlink()
+    assert json.loads(path.read_text())["format"] == "dpmondrian release"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_what_is_read_only_or_no_file_is_not_replaced(model, tmp_path):
+    path = tmp_path / "release.json"
+    path.write_text("older")
+    path.chmod(0o444)
+    with pytest.raises(OutputError, match=r"is read-only and is not overwritten.*chmod u\+w"):
+        model.save(path)
+    assert path.read_text() == "older"
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OutputError, match="is not a regular file"):
+        model.save(tmp_path / "pipe")
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)

@@ -1,6 +1,7 @@
 """Tables from files: the same columns from every format, one sentence for every failure, and never a value in it."""
 
 import bz2
+import csv
 import datetime
 import decimal
 import gzip
@@ -12,6 +13,7 @@ import sqlite3
 import subprocess
 import sys
 import traceback
+from contextlib import suppress
 from pathlib import Path
 
 import duckdb
@@ -1008,3 +1010,25 @@ def test_reading_is_not_imported_with_the_module():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "[]"
+
+
+# --- Python's csv module has one limit for the whole process
+
+
+@pytest.mark.parametrize("text", ['age,note\n1,"a\nb"\n', 'age,note\n1,"open\n'], ids=["sound", "a quote that is open"])
+def test_the_limit_of_the_csv_module_is_not_touched(tmp_path, monkeypatch, text):
+    def touched(*arguments):
+        assert not arguments, "other threads read with it"
+        return 131_072
+
+    monkeypatch.setattr(csv, "field_size_limit", touched)
+    (tmp_path / "rows.csv").write_text(text)
+    with suppress(DataError):
+        read_columns(Source(tmp_path / "rows.csv"), {"age": "number"})
+
+
+def test_only_values_of_many_quotes_and_delimiters_are_too_long(tmp_path):
+    """Others are read whatever the limit is; `test_quotes_that_are_text_stay_text` has a long text."""
+    (tmp_path / "rows.csv").write_text('age,note\n1,"' + "x," * 131_073 + '"\n')
+    with pytest.raises(DataError, match="has a value that is too long, or a quote that is not closed"):
+        read_columns(Source(tmp_path / "rows.csv"), {"age": "number"})

@@ -11,7 +11,8 @@ PACKAGE = "dpmondrian"
 ROOT = Path(dpmondrian.__file__).parent
 
 ALLOWED = {
-    "exceptions": set(),
+    "printable": set(),
+    "exceptions": {"printable"},
     "interrupts": set(),
     "threads": {"interrupts"},
     "mechanisms": {"exceptions"},
@@ -23,7 +24,7 @@ ALLOWED = {
     "persons": {"identities", "kernels"},
     "frames": {"domain", "exceptions", "persons", "texts"},
     "coordinates": {"_validation", "domain", "exceptions", "frames"},
-    "accounting": {"_version", "domain", "exceptions"},
+    "accounting": {"_version", "domain", "exceptions", "printable"},
     "origin": {"domain", "exceptions"},
     "files": {"_validation", "_version", "domain", "exceptions", "identities", "interrupts", "origin", "texts"},
     "streams": {"exceptions", "files", "frames", "identities"},
@@ -42,7 +43,7 @@ ALLOWED = {
     },
     "scoring": {"kernels", "threads"},
     "release": {"accounting", "exceptions", "interrupts", "mechanisms"},
-    "tree": {"domain", "engines", "exceptions", "grid", "release", "scoring"},
+    "tree": {"domain", "engines", "exceptions", "grid", "printable", "release", "scoring"},
     "centres": {"accounting", "engines", "grid", "release", "tree"},
     "joining": {"centres", "engines", "release", "tree"},
     "baselines": {

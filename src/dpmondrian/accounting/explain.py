@@ -12,6 +12,7 @@ from dpmondrian.accounting.joint import GAUSSIAN_SLACK
 from dpmondrian.accounting.pld import PLD_SLACK, Composition
 from dpmondrian.accounting.zcdp import bounded_range_rho, smallest_met
 from dpmondrian.exceptions import BudgetError
+from dpmondrian.printable import printable
 
 if TYPE_CHECKING:
     from dpmondrian.accounting.statement import PrivacyStatement
@@ -85,7 +86,7 @@ class Explanation:
     def __str__(self) -> str:
         promise = f"epsilon = {self.epsilon:g}" + (f", delta = {self.delta:g}" if self.delta else " (pure)")
         lines = [
-            f"What {promise} means for {self.unit}.",
+            f"What {promise} means for {printable(self.unit)}.",
             "",
             "An attacker knows everything else about the table and wants to learn from the release whether this unit is in it.",
             f"- Where a coin decides about that, the attacker is right in at most {right_of_hundred(self.advantage)} of 100 cases. "

@@ -298,17 +298,17 @@ def _over_levels(total: float, growth: float, n_levels: int, floor: float = 0.0)
     if n_levels == 0:
         return []
     weights = [growth**level for level in range(n_levels)]
-    parts = [total * weight / sum(weights) for weight in weights]
+    parts = [total * weight / math.fsum(weights) for weight in weights]
     if parts[0] >= floor * total or n_levels == 1:
         return parts
-    rest = (1.0 - floor) * total / sum(parts[1:])
+    rest = (1.0 - floor) * total / math.fsum(parts[1:])
     return [floor * total, *(part * rest for part in parts[1:])]
 
 
 def _usable(shares: Mapping[str, float], max_depth: int) -> dict[str, float]:
     """Return the shares of what will be drawn: without levels there are no splits and nothing to join."""
     used = {name: share for name, share in shares.items() if max_depth > 0 or name in ("counts", "centres")}
-    whole = sum(used.values())
+    whole = math.fsum(used.values())
     return {name: share / whole for name, share in used.items()}
 
 

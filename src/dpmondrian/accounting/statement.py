@@ -13,6 +13,7 @@ from dpmondrian.accounting.ledger import Entry
 from dpmondrian.accounting.plan import Plan
 from dpmondrian.accounting.zcdp import LEAST_DELTA
 from dpmondrian.domain import Schema
+from dpmondrian.printable import printable
 
 if TYPE_CHECKING:
     from dpmondrian.accounting.explain import Explanation
@@ -120,7 +121,7 @@ class PrivacyStatement:
 
     def __str__(self) -> str:
         lines = [*self._words(), "", "What was drawn:", *self._table(), "", "Not protected:"]
-        return "\n".join(lines + [f"- {item}" for item in self.not_protected])
+        return "\n".join(map(printable, lines + [f"- {item}" for item in self.not_protected]))
 
     def _repr_html_(self) -> str:
         """Return what notebooks show."""

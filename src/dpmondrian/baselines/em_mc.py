@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 
 import numpy as np
 from numpy.typing import NDArray
@@ -197,7 +199,7 @@ def _projection(rows: FixedPointRows, door: Door, n_kept: int) -> NDArray[np.flo
         points = points @ np.rint(matrix * _PROJECTION_STEPS)
         length *= _PROJECTION_STEPS * math.sqrt(n_kept)
     points = points / length
-    norm = np.sqrt(sum(column * column for column in points.T))
+    norm = np.sqrt(reduce(add, (column * column for column in points.T)))
     scaled: NDArray[np.float64] = np.rint(points / np.maximum(1.0, norm)[:, None] * _UNIT)
     return scaled
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpmondrian.cli.choices import split_names
+from dpmondrian.cli.show import say, say_text
 
 if TYPE_CHECKING:
     from dpmondrian.audit.perform import AuditRow
@@ -60,12 +61,12 @@ def audit(
         rows = run_audit(effort, seed=seed, jobs=jobs or os.cpu_count() or 1, listener=bars, subjects=subjects)
     written = write_audit(rows, effort, out or Path("audit-quick" if quick else "results/audit"), seed)
     if as_json:
-        typer.echo(json.dumps([row.to_dict() for row in rows], indent=2, allow_nan=False))
+        say_text(json.dumps([row.to_dict() for row in rows], indent=2, allow_nan=False))
     else:
         _print(rows, written)
     wrong = list(wrong_rows(rows))
     if wrong:
-        typer.echo(f"{len(wrong)} audits found something wrong that must hold; see {written[0]}.", err=True)
+        say(f"{len(wrong)} audits found something wrong that must hold; see {written[0]}.", err=True)
         raise typer.Exit(1)
 
 
@@ -89,4 +90,4 @@ def _print(rows: list[AuditRow], written: list[Path]) -> None:
 
     lines = [[cell.strip("*") for cell in line] for line in summary_rows(rows)]
     console().print(table_of(SUMMARY_HEAD, lines))
-    typer.echo("\n".join(["Written:", *(f"  {path}" for path in written)]))
+    say_text("\n".join(["Written:", *(f"  {path}" for path in written)]))

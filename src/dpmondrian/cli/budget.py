@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpmondrian.cli.inputs import JsonOption
+from dpmondrian.cli.show import say, say_text
 from dpmondrian.cli.stopping import printed, stoppable
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def new(
 
     Budget.create(file, epsilon, delta, data_set)
     with printed(f"The budget file is written: {file}"):
-        typer.echo(f"Written: {file}. Name it in every run on this data set: --budget {shlex.quote(str(file))}")
+        say(f"Written: {file}. Name it in every run on this data set: --budget {shlex.quote(str(file))}")
 
 
 @app.command()
@@ -69,7 +70,7 @@ def show(file: BudgetArgument, as_json: JsonOption = False) -> None:
     if as_json:
         spent = {"epsilon": state.spent_epsilon, "delta": state.spent_delta}
         left = dict(zip(("epsilon", "delta"), state.left, strict=True))
-        typer.echo(json.dumps({**json.loads(state.to_json()), "spent": spent, "left": left}, indent=2))
+        say_text(json.dumps({**json.loads(state.to_json()), "spent": spent, "left": left}, indent=2))
     else:
         _print(state)
 
@@ -84,8 +85,8 @@ def _print(state: BudgetState) -> None:
     title = f"Budget of {state.data_set}" if state.data_set else "Budget"
     print_fitting(("time", "what", "epsilon", "delta", "state", "release"), rows, title)
     if state.unit is not None:
-        typer.echo(f"Unit of privacy: {state.unit}.")
+        say(f"Unit of privacy: {state.unit}.")
     left_epsilon, left_delta = state.left
-    typer.echo(f"Total: epsilon = {state.epsilon:g}, delta = {state.delta:g}.")
-    typer.echo(f"Spent: epsilon = {state.spent_epsilon:g}, delta = {state.spent_delta:g} (they add up).")
-    typer.echo(f"Left:  epsilon = {left_epsilon:g}, delta = {left_delta:g}.")
+    say(f"Total: epsilon = {state.epsilon:g}, delta = {state.delta:g}.")
+    say(f"Spent: epsilon = {state.spent_epsilon:g}, delta = {state.spent_delta:g} (they add up).")
+    say(f"Left:  epsilon = {left_epsilon:g}, delta = {left_delta:g}.")

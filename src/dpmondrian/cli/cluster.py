@@ -8,16 +8,16 @@ import io
 import json
 import os
 import shutil
-import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from dpmondrian.cli.continuing import finished_release
 from dpmondrian.cli.inputs import (
     BoundsOption,
     ColumnsOption,
@@ -37,18 +37,21 @@ from dpmondrian.cli.inputs import (
     sources_in,
 )
 from dpmondrian.cli.labels import write_labels
+from dpmondrian.cli.show import say, say_text
 from dpmondrian.cli.stopping import charges_told, draws_told, printed, release_told
-from dpmondrian.exceptions import FewRowsWarning, WeakPromiseWarning
+from dpmondrian.exceptions import FewRowsWarning, FinishedRunError, WeakPromiseWarning
 from dpmondrian.interrupts import lasting, making
 
 if TYPE_CHECKING:
     from dpmondrian.artifact import Release
     from dpmondrian.engines.resources import Resources
     from dpmondrian.estimator import DPM
-    from dpmondrian.files.checkpoint import Checkpoint
     from dpmondrian.files.tables import Source
 
-__all__ = ["cluster", "cluster_files"]
+__all__ = ["PUBLISHED", "cluster", "cluster_files"]
+
+PUBLISHED = ("release.json", "centres.csv", "report.html")
+"""Files of a folder that may be published."""
 
 
 def cluster(
@@ -69,7 +72,8 @@ def cluster(
         typer.Option(help="Folder for the results; must not exist.", show_default="FILE-clusters or FOLDER-clusters"),
     ] = None,
     labels: Annotated[
-        bool, typer.Option("--labels", help="Also write the cluster of every row, which is sensitive.")
+        bool,
+        typer.Option("--labels", help="Also write the cluster of every row, which is sensitive: to OUT-sensitive."),
     ] = False,
     budget: Annotated[
         Path | None, typer.Option(help="Ledger of this data set; 'dpm budget new' makes one. Charged before release.")
@@ -81,7 +85,8 @@ def cluster(
     checkpoint: Annotated[
         Path | None,
         typer.Option(
-            help="File that keeps what is drawn: after a kill, the same command continues and spends nothing twice."
+            help="File that keeps what is drawn: after a kill, the same command continues and spends nothing twice. Deleted when "
+            "the results are written."
         ),
     ] = None,
     query: QueryOption = None,
@@ -111,9 +116,9 @@ def cluster(
     facts = public_facts(schema, bounds, columns, person_id, rows_per_person)
     parameters = {"epsilon": epsilon, "delta": delta, "n_clusters": k, "on_missing": on_missing, "random_state": seed}
     if seed is not None:
-        print(f"Warning: {_NOT_RELEASABLE}", file=sys.stderr)
+        say(f"Warning: {_NOT_RELEASABLE}", err=True)
     folder = out or Path(f"{_stem(files)}-clusters")
-    model = cluster_files(
+    release = cluster_files(
         sources_in(files, query, delimiter),
         facts,
         parameters,
@@ -126,12 +131,12 @@ def cluster(
         data_set=data_set,
     )
     for sentence in [] if quiet else _beliefs(facts):
-        print(sentence, file=sys.stderr)
+        say(sentence, err=True)
     with printed(f"The results are written to {folder}."):
         if as_json:
-            typer.echo(json.dumps(_document(model.release_, folder, labels), indent=2))
+            say_text(json.dumps(_document(release, folder, labels), indent=2))
         elif not quiet:
-            _print(model.release_, facts, folder, labels)
+            _print(release, facts, folder, labels)
 
 
 def cluster_files(
@@ -145,14 +150,14 @@ def cluster_files(
     checkpoint: Path | None = None,
     resources: Resources | None = None,
     data_set: str | None = None,
-) -> DPM:
-    """Cluster the rows of files, write the folder of results, and return the fitted model."""
+) -> Release:
+    """Cluster the rows of files, write the folder of results, and return what was released."""
     from dpmondrian.cli.progress import FitBars
     from dpmondrian.engines.resources import Resources
     from dpmondrian.estimator import DPM
     from dpmondrian.files.budget import Budget
     from dpmondrian.files.checkpoint import Checkpoint
-    from dpmondrian.files.output import free_reserve, new_folder
+    from dpmondrian.files.output import check_new_folder, free_reserve, new_folder
 
     resources = resources or Resources()
     model = DPM(bounds=facts.bounds, person_id=facts.person_id, rows_per_person=facts.rows_per_person, **parameters)
@@ -160,35 +165,57 @@ def cluster_files(
     ledger = None if budget is None else Budget(budget)
     if ledger is not None:
         ledger.read()
-    run_file = None if checkpoint is None else Checkpoint(checkpoint)
-    if run_file is not None and not quiet:
-        _tell_continued(run_file)
-    with charges_told(ledger), draws_told(run_file), new_folder(folder) as unfinished, FitBars(quiet) as bars:
-        check_rows(sources, facts.kinds_to_read)
+    run_file = (
+        None if checkpoint is None else Checkpoint(checkpoint, {"out": os.path.basename(os.path.abspath(folder))})
+    )
+    finished = None if run_file is None else finished_release(run_file, sources, quiet)
+    if labels and finished is None:
+        check_new_folder(sensitive_folder(folder))
+
+    def fitted(bars: FitBars) -> Release:
         told = replace(resources, reading=bars.read)
-        with _doubts_shown():
-            model.fit(
-                list(sources),
-                budget=ledger,
-                checkpoint=run_file,
-                progress=bars.draw,
-                resources=told,
-                data_set=data_set,
-            )
-        free_reserve(unfinished)
-        write_release(model.release_, unfinished)
+        try:
+            with _doubts_shown():
+                model.fit(
+                    list(sources),
+                    budget=ledger,
+                    checkpoint=run_file,
+                    progress=bars.draw,
+                    resources=told,
+                    data_set=data_set,
+                )
+            return model.release_
+        except FinishedRunError as error:  # and this is the command that made the run: its facts are the same
+            return cast("Release", error.release)
+
+    with charges_told(ledger), draws_told(run_file), FitBars(quiet) as bars:
+        if finished is not None and _is_written(finished, folder):
+            release = fitted(bars)
+        else:
+            with new_folder(folder) as unfinished:
+                check_rows(sources, facts.kinds_to_read)
+                release = fitted(bars)
+                free_reserve(unfinished)
+                write_release(release, unfinished)
     if labels:  # only now: they take another pass over the files, and what is paid for must not be lost if that fails
         with release_told(folder):
-            _write_sensitive(model, sources, folder / "sensitive", quiet, resources.threads)
-    return model
+            _write_sensitive(release, model, sources, sensitive_folder(folder), quiet, resources.threads)
+    if run_file is not None:
+        run_file.remove()
+    return release
 
 
-def _tell_continued(checkpoint: Checkpoint) -> None:
-    """Say how much of a run is behind, if it is continued; about one that is finished the library warns."""
-    state = checkpoint.read()
-    if state is not None and state.draws and state.release is None:
-        path, n_draws = str(checkpoint.path), len(state.draws)
-        print(f"Continuing {path!r}: {n_draws} of {state.n_planned} draws were made before.", file=sys.stderr)
+def sensitive_folder(folder: Path) -> Path:
+    """Return where labels go: beside the folder that may be published, never inside it."""
+    return Path(f"{os.path.abspath(folder)}-sensitive")
+
+
+def _is_written(text: str, folder: Path) -> bool:
+    """Return whether a folder of results, which appears as a whole, is that of a release."""
+    try:
+        return (folder / "release.json").read_text(encoding="utf-8") == f"{text}\n"
+    except (OSError, UnicodeDecodeError):
+        return False
 
 
 def write_release(release: Release, folder: Path) -> None:
@@ -218,21 +245,28 @@ noise, and is not private in any sense. It is for whoever may see the rows thems
 """
 
 
-def _write_sensitive(model: DPM, sources: Sequence[Source], folder: Path, quiet: bool, threads: int | None) -> None:
-    """Write the folder with the cluster of every row, whole or not at all."""
+def _write_sensitive(
+    release: Release, model: DPM, sources: Sequence[Source], folder: Path, quiet: bool, threads: int | None
+) -> None:
+    """Write the folder with the cluster of every row; what a killed command left of it is replaced."""
     from dpmondrian.cli.progress import FitBars
-    from dpmondrian.files.output import new_private_file
+    from dpmondrian.files.output import new_private_file, remove_leftovers
 
     on_missing = model.on_missing
     if model.person_id is not None and on_missing == "error":
         on_missing = "drop"  # rows that were left out for their number may lack values, and nobody has been told yet
-    with making(folder), ExitStack() as failed, FitBars(quiet) as bars:
-        with lasting():
-            folder.mkdir(mode=0o700)
-        failed.callback(shutil.rmtree, folder, ignore_errors=True)
-        with new_private_file(folder / "README.txt") as file:
+    with ExitStack() as failed, FitBars(quiet) as bars:
+        if not folder.exists():  # else a killed command left it
+            failed.enter_context(making(folder))
+            with lasting():
+                folder.mkdir(mode=0o700)
+            failed.callback(shutil.rmtree, folder, ignore_errors=True)
+        notice, table = folder / "README.txt", folder / "labels.parquet"
+        for path in (notice, table):
+            remove_leftovers(path)
+        with new_private_file(notice, overwrite=True) as file:
             file.write(NOTICE.encode())
-        write_labels(folder / "labels.parquet", model.release_, on_missing, sources, threads, bars.read)
+        write_labels(table, release, on_missing, sources, threads, bars.read, overwrite=True)
         with lasting(folder, finished=folder):
             failed.pop_all()
 
@@ -277,8 +311,8 @@ def _document(release: Release, folder: Path, labels: bool) -> dict[str, Any]:
     names, privacy = release.schema.centre_names, release.privacy
     return {
         "folder": str(folder),
-        "files": ["release.json", "centres.csv", "report.html"],
-        "sensitive_files": ["sensitive/labels.parquet"] if labels else [],
+        "files": list(PUBLISHED),
+        "sensitive_files": [str(sensitive_folder(folder) / "labels.parquet")] if labels else [],
         "releasable": privacy.releasable,
         "epsilon": privacy.epsilon + privacy.bounds_epsilon,
         "bounds_epsilon": privacy.bounds_epsilon,
@@ -308,15 +342,15 @@ def _print(release: Release, facts: Public, folder: Path, labels: bool) -> None:
 
     # Without a word about people, sizes are numbers of rows.
     print_clusters(release, "people" if facts.people_known and facts.rows_per_person == 1 else "rows")
-    typer.echo(f"Written to {folder}: release.json, centres.csv and report.html (open it in a browser).")
+    say(f"Written to {folder}: release.json, centres.csv and report.html (open it in a browser).")
     if not release.privacy.releasable:
-        typer.echo(_NOT_RELEASABLE)
+        say(_NOT_RELEASABLE)
     elif promise_doubts_of(release):
-        typer.echo("Before you publish them, read the warnings: little is promised to the people in the table.")
+        say("Before you publish them, read the warnings: little is promised to the people in the table.")
     else:
-        typer.echo("They may be published.")
+        say("They may be published.")
     if labels:
-        typer.echo("sensitive/labels.parquet tells the cluster of every row: it stays with you.")
+        say(f"{sensitive_folder(folder) / 'labels.parquet'} tells the cluster of every row: it stays with you.")
 
 
 _NOT_RELEASABLE = (

@@ -19,6 +19,7 @@ from dpmondrian.cli.predict import predict
 from dpmondrian.cli.report import report
 from dpmondrian.cli.reproduce import reproduce
 from dpmondrian.cli.schema import schema
+from dpmondrian.cli.show import say
 from dpmondrian.cli.stopping import stoppable
 from dpmondrian.cli.verify import verify
 
@@ -38,7 +39,7 @@ app.add_typer(budget_app, name="budget")
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"dpm {__version__}")
+        say(f"dpm {__version__}")
         raise typer.Exit
 
 

@@ -10,6 +10,7 @@ import typer
 
 from dpmondrian.cli.inputs import DelimiterOption, FileArgument, JsonOption, QueryOption, rows_of_release
 from dpmondrian.cli.predict import ReleaseArgument
+from dpmondrian.cli.show import say, say_text
 
 __all__ = ["compare"]
 
@@ -48,7 +49,7 @@ def compare(
     table = rows_of_release(known.schema, Source(file, query, delimiter), {} if classes is None else {classes: "text"})
     compared = compare_with_kmeans(known, table, classes)
     if as_json:
-        typer.echo(json.dumps({"sensitive": True, **asdict(compared)}, indent=2))
+        say_text(json.dumps({"sensitive": True, **asdict(compared)}, indent=2))
         return
-    typer.echo("SENSITIVE: computed from the rows without noise. For the holder of the rows, not to be published.")
+    say("SENSITIVE: computed from the rows without noise. For the holder of the rows, not to be published.")
     print_comparison(compared)

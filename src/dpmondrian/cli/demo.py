@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dpmondrian.cli.show import say, say_text
 from dpmondrian.cli.stopping import printed
 
 if TYPE_CHECKING:
-    from dpmondrian.estimator import DPM
+    from dpmondrian.artifact import Release
 
 __all__ = ["demo"]
 
@@ -42,24 +43,22 @@ def demo(
         table, schema = unfinished / f"{example}.csv", unfinished / "schema.toml"
         _write_inputs(example, table, schema)
         published = unfinished / "published"
-        model = cluster_files([Source(table)], public_facts(schema, None), {}, published)
+        release = cluster_files([Source(table)], public_facts(schema, None), {}, published)
     with printed(f"The results are written to {folder}."):
-        _print(model, example, folder)
+        _print(release, example, folder)
 
 
-def _print(model: DPM, example: str, folder: Path) -> None:
+def _print(release: Release, example: str, folder: Path) -> None:
     from dpmondrian.cli.show import print_clusters
     from dpmondrian.datasets.examples import EXAMPLES
 
-    typer.echo(
-        f"{EXAMPLES[example].about} (Invented people; epsilon = 1, delta = 1e-7, no number of clusters given.)\n"
-    )
-    print_clusters(model.release_)
-    promise = str(model.privacy_).split("\n\n")[0]
-    typer.echo(f"\nRules\n\n{model.tree_}\n\nPrivacy (the report has the whole ledger)\n\n{promise}\n")
-    typer.echo(f"Written to {folder / 'published'}, and may be published: release.json, centres.csv, report.html.")
+    say_text(f"{EXAMPLES[example].about} (Invented people; epsilon = 1, delta = 1e-7, no number of clusters given.)\n")
+    print_clusters(release)
+    promise = str(release.privacy).split("\n\n")[0]
+    say_text(f"\nRules\n\n{release.tree}\n\nPrivacy (the report has the whole ledger)\n\n{promise}\n")
+    say(f"Written to {folder / 'published'}, and may be published: release.json, centres.csv, report.html.")
     table, schema = (shlex.quote(str(folder / name)) for name in (f"{example}.csv", "schema.toml"))
-    typer.echo(f"The same again: dpm cluster {table} --schema {schema} --out again")
+    say(f"The same again: dpm cluster {table} --schema {schema} --out again")
 
 
 def _write_inputs(example: str, table: Path, schema: Path) -> None:

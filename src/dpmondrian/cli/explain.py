@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from dpmondrian.cli.predict import ReleaseArgument
+from dpmondrian.cli.show import say_text
 
 __all__ = ["explain"]
 
@@ -25,4 +26,4 @@ def explain(
     from dpmondrian.artifact import Release
 
     explanation = Release.load(release).privacy.explain()
-    typer.echo(explanation.to_json() if as_json else str(explanation))
+    say_text(explanation.to_json() if as_json else str(explanation))

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from dpmondrian.cli.show import say
+
 __all__ = ["fetch"]
 
 
@@ -30,7 +32,7 @@ def fetch(
         for data_set in DATA_SETS.values():
             there = "here" if data_set.is_available() else "not here"
             size = f"{data_set.n_rows:,} x {data_set.n_columns}"
-            typer.echo(f"{data_set.key:14} {size:>14}  {there:8}  {data_set.facts}")
+            say(f"{data_set.key:14} {size:>14}  {there:8}  {data_set.facts}")
         return
     try:
         wanted = [get(key) for key in keys]
@@ -39,4 +41,4 @@ def fetch(
     for data_set in wanted:
         with TransferBars() as bars:
             fetch_one(data_set.key, bars.advance)
-        typer.echo(f"{data_set.key}: ready.")
+        say(f"{data_set.key}: ready.")

@@ -26,13 +26,14 @@ def write_labels(
     sources: Sequence[Source],
     threads: int | None = None,
     reading: Callable[[int, int | None], None] | None = None,
+    overwrite: bool = False,
 ) -> None:
     """Write the nearest cluster of every row of some files to a file that only its owner can read.
 
     Parameters
     ----------
     path : Path
-        Must not exist. Its ending, one of `LABEL_ENDINGS`, tells the format.
+        Its ending, one of `LABEL_ENDINGS`, tells the format.
     release : Release
     on_missing : str
         What happens to missing values; with "drop" such rows get -1.
@@ -41,6 +42,8 @@ def write_labels(
         Most threads; None for as many as the machine has, up to eight.
     reading : callable, optional
         Told what is read and what there is. For a bar only: it is exact.
+    overwrite : bool
+        Whether a file of this name may be replaced.
     """
     import pyarrow as pa
     import pyarrow.csv
@@ -50,7 +53,7 @@ def write_labels(
 
     schema = pa.schema([("cluster", pa.int32())])
     open_writer = pa.csv.CSVWriter if path.suffix == ".csv" else pa.parquet.ParquetWriter
-    with new_private_file(path) as file, open_writer(file, schema) as writer:
+    with new_private_file(path, overwrite=overwrite) as file, open_writer(file, schema) as writer:
         for labels in _labels(release, on_missing, sources, threads, reading):
             writer.write_table(pa.table([labels], schema=schema))
 

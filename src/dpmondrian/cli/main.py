@@ -8,7 +8,6 @@ The commands themselves are imported inside, so that an interrupt meanwhile does
 from __future__ import annotations
 
 import os
-import sys
 
 __all__ = ["main"]
 
@@ -46,14 +45,13 @@ def _tell_errors() -> None:
 
     from dpmondrian.cli.commands import app
     from dpmondrian.cli.wording import in_options, scarcity_sentence, system_sentence
-    from dpmondrian.exceptions import DPMondrianError, FinishedRunWarning, ParameterError
+    from dpmondrian.exceptions import DPMondrianError, ParameterError
 
     try:
         with warnings.catch_warnings():
             if not _for_developers():
                 warnings.simplefilter("ignore")
             warnings.filterwarnings("always", message="The release is paid for")
-            warnings.filterwarnings("always", category=FinishedRunWarning)
             warnings.showwarning = _show_warning
             app(prog_name="dpm")
     except ParameterError as error:
@@ -78,9 +76,13 @@ def _for_developers() -> bool:
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    print(f"Warning: {message}", file=sys.stderr)
+    from dpmondrian.cli.show import say
+
+    say(f"Warning: {message}", err=True)
 
 
 def _fail(sentence: str, code: int = 1) -> None:
-    print(sentence, file=sys.stderr)
+    from dpmondrian.cli.show import say
+
+    say(sentence, err=True)
     raise SystemExit(code) from None

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dpmondrian.cli.show import say, say_text
+
 if TYPE_CHECKING:
     from dpmondrian.domain import Schema
     from dpmondrian.planning.forecast import Forecast
@@ -76,7 +78,7 @@ def plan(
     if picture is not None:
         _draw(expected, picture)
     if as_json:
-        typer.echo(json.dumps(expected.to_dict(), indent=2, allow_nan=False))
+        say_text(json.dumps(expected.to_dict(), indent=2, allow_nan=False))
     else:
         _print(expected, picture)
 
@@ -134,10 +136,10 @@ def _print(expected: Forecast, picture: Path | None) -> None:
     from dpmondrian.planning.words import EXPLANATION, headings, sentences, table_rows
 
     for warning in expected.warnings:
-        typer.secho(f"Warning: {warning}", fg=typer.colors.RED, bold=True)
+        say(f"Warning: {warning}", red=True)
     for sentence in sentences(expected):
-        typer.echo(sentence)
+        say(sentence)
     console().print(table_of(headings(expected), table_rows(expected)))
-    typer.echo(EXPLANATION)
+    say_text(EXPLANATION)
     if picture is not None:
-        typer.echo(f"Written: {picture}")
+        say(f"Written: {picture}")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from dpmondrian.cli.cluster import PUBLISHED
 from dpmondrian.cli.inputs import (
     DelimiterOption,
     FilesArgument,
@@ -16,6 +18,7 @@ from dpmondrian.cli.inputs import (
     sources_in,
 )
 from dpmondrian.cli.labels import LABEL_ENDINGS, write_labels
+from dpmondrian.cli.show import say
 from dpmondrian.cli.stopping import printed
 
 __all__ = ["ReleaseArgument", "predict"]
@@ -52,6 +55,7 @@ def predict(
 
     if out.suffix not in LABEL_ENDINGS:
         raise typer.BadParameter(f"Labels are written as .parquet or .csv. Got {str(out)!r}.", param_hint="--out")
+    _check_apart(out)
     model = DPM.load(release)
     if on_missing is not None:
         model.set_params(on_missing=on_missing).check_parameters()
@@ -61,4 +65,14 @@ def predict(
     if quiet:
         return
     with printed(f"The labels are written: {out}"):
-        typer.echo(f"Written: {out}. SENSITIVE: it tells the cluster of every row and stays with you.")
+        say(f"Written: {out}. SENSITIVE: it tells the cluster of every row and stays with you.")
+
+
+def _check_apart(out: Path) -> None:
+    """Refuse a place inside a folder of results, which is made to be published."""
+    for folder in Path(os.path.realpath(out)).parents:
+        if all((folder / name).is_file() for name in PUBLISHED):
+            raise typer.BadParameter(
+                f"Labels are sensitive and must not lie in {str(folder)!r}, which may be published. Choose a place outside.",
+                param_hint="--out",
+            )

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from dpmondrian.cli.predict import ReleaseArgument
+from dpmondrian.cli.show import say
 from dpmondrian.cli.stopping import printed
 
 __all__ = ["report"]
@@ -33,4 +34,4 @@ def report(
     target = out or release.with_name("report.html")
     write_file(target, drawn, overwrite=force)
     with printed(f"The report is written: {target}"):
-        typer.echo(f"Written: {target}")
+        say(f"Written: {target}")

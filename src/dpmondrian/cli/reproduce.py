@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpmondrian.cli.choices import make_selection, split_names, target_names
+from dpmondrian.cli.show import say, say_text
 
 if TYPE_CHECKING:
     from dpmondrian.experiments.runner import Orders
@@ -71,7 +72,7 @@ def reproduce(
     if not written:
         raise typer.Exit(1)
     if failed:
-        typer.echo(f"{failed} runs failed; they are kept and shown. --retry runs them again.", err=True)
+        say(f"{failed} runs failed; they are kept and shown. --retry runs them again.", err=True)
         raise typer.Exit(1)
 
 
@@ -94,7 +95,7 @@ def _write(names: list[str], store: Store, with_page: bool) -> list[Path]:
     for name in names:
         paths = TARGETS[name].write(store)
         if not paths:
-            typer.echo(f"Nothing to show in {name}: no rows for it in {store.folder / 'rows'}.", err=True)
+            say(f"Nothing to show in {name}: no rows for it in {store.folder / 'rows'}.", err=True)
         written += paths
     return [*written, write_page(store)] if with_page else written
 
@@ -116,11 +117,11 @@ def _print(names: list[str], store: Store, written: list[Path], as_json: bool) -
             "checks": [asdict(check) for check in checks],
             "failed": len(failed),
         }
-        typer.echo(json.dumps(document, indent=2))
+        say_text(json.dumps(document, indent=2))
         return len(failed)
     for table in tables.values():
         print_table(table)
     for check in checks:
-        typer.echo(str(check))
-    typer.echo("\n".join(["Written:", *(f"  {path}" for path in written)]))
+        say_text(str(check))
+    say_text("\n".join(["Written:", *(f"  {path}" for path in written)]))
     return len(failed)

@@ -19,6 +19,7 @@ from dpmondrian.cli.inputs import (
     QueryOption,
     RowsPerPersonOption,
 )
+from dpmondrian.cli.show import say, say_text
 from dpmondrian.cli.stopping import printed
 
 if TYPE_CHECKING:
@@ -231,7 +232,7 @@ def _show(drafted: str, suggested: SuggestedBounds | None, out: Path | None, as_
         try:
             write_file(out, drafted)
         except OutputError:
-            typer.echo(drafted, nl=False)
+            say_text(drafted)
             raise
     with printed("" if out is None else f"The schema is written: {out}"):
         _print(drafted, suggested, out, as_json)
@@ -240,11 +241,11 @@ def _show(drafted: str, suggested: SuggestedBounds | None, out: Path | None, as_
 def _print(drafted: str, suggested: SuggestedBounds | None, out: Path | None, as_json: bool) -> None:
     if as_json:
         found = {} if suggested is None else suggested.to_dict()
-        typer.echo(json.dumps({"schema": drafted, "out": None if out is None else str(out), **found}, indent=2))
+        say_text(json.dumps({"schema": drafted, "out": None if out is None else str(out), **found}, indent=2))
         return
     if out is None:
-        typer.echo(drafted, nl=False)
+        say_text(drafted)
     if suggested is not None:
-        typer.echo(str(suggested), err=out is None)  # with the schema on standard output, it alone
+        say_text(str(suggested), err=out is None)  # with the schema on standard output, it alone
     if out is not None:
-        typer.echo(f"Written to {out}. Look it through and fill in what is missing before you use it.")
+        say(f"Written to {out}. Look it through and fill in what is missing before you use it.")

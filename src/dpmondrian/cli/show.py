@@ -1,11 +1,13 @@
-"""Tables on a terminal."""
+"""Sentences, texts and tables on a terminal: all that `dpm` prints goes through here, and is made safe to print."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from dpmondrian.cli.wording import plural
+from dpmondrian.printable import printable
 
 if TYPE_CHECKING:
     import rich.console
@@ -15,10 +17,33 @@ if TYPE_CHECKING:
     from dpmondrian.comparison import Comparison
     from dpmondrian.reporting.tables import Table
 
-__all__ = ["console", "print_clusters", "print_comparison", "print_fitting", "print_table", "table_of"]
+__all__ = [
+    "console",
+    "print_clusters",
+    "print_comparison",
+    "print_fitting",
+    "print_table",
+    "say",
+    "say_text",
+    "table_of",
+]
 
 _WIDTH_OF_FILES = 160
 _MOST_COLUMNS, _MOST_CLUSTERS = 7, 40
+
+
+def say(sentence: str, *, err: bool = False, red: bool = False) -> None:
+    """Print one line on standard output, or on standard error; in red where colours are shown."""
+    if red:
+        console().print(printable(sentence), style="bold red", soft_wrap=True)
+    else:
+        print(printable(sentence), file=sys.stderr if err else sys.stdout, flush=True)
+
+
+def say_text(text: str, *, err: bool = False) -> None:
+    """Print a text of several lines; names in it must be made safe before, or they could add lines of their own."""
+    lines = text.removesuffix("\n").split("\n")
+    print(*map(printable, lines), sep="\n", file=sys.stderr if err else sys.stdout, flush=True)
 
 
 def console() -> rich.console.Console:
@@ -34,11 +59,11 @@ def table_of(head: Sequence[str], rows: Iterable[Sequence[str]], title: str = ""
     import rich.table
     from rich.text import Text
 
-    table = rich.table.Table(title=Text(title) if title else None)
+    table = rich.table.Table(title=Text(printable(title)) if title else None)
     for number, name in enumerate(head):
-        table.add_column(Text(name), justify="left" if number == 0 else "right", overflow="fold")
+        table.add_column(Text(printable(name)), justify="left" if number == 0 else "right", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(printable(cell)) for cell in row))
     return table
 
 
@@ -56,7 +81,7 @@ def _n_fitting(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -
 
     used = 1
     for column, name in enumerate(head):
-        words = [*name.split(), *(row[column] for row in rows)]
+        words = [*printable(name).split(), *(printable(row[column]) for row in rows)]
         used += 3 + max(map(cell_len, words), default=0)
         if used > width:
             return max(2, column)
@@ -90,7 +115,7 @@ def print_clusters(release: Release, counted: str | None = None) -> None:
     more = [(len(rows) - _MOST_CLUSTERS, "cluster"), (len(release.schema.centre_names) - n_names, "column")]
     left_out = " and ".join(plural(number, f"more {what}") for number, what in more if number > 0)
     if left_out:
-        print(f"{left_out} in centres.csv.")
+        say(f"{left_out} in centres.csv.")
 
 
 def _title(release: Release) -> str:
@@ -113,20 +138,22 @@ def print_comparison(compared: Comparison) -> None:
 
 def print_table(table: Table) -> None:
     """Print means (standard deviations); a star marks the best private algorithm of each metric."""
-    import rich.table
-
     from dpmondrian.reporting.names import METRIC_NAMES, algorithm_name, data_set_name
     from dpmondrian.reporting.tables import text_of
 
     for data_set in dict.fromkeys(data_set for data_set, _, _ in table):
         metrics = list(dict.fromkeys(metric for d, metric, _ in table if d == data_set))
         algorithms = list(dict.fromkeys(algorithm for d, _, algorithm in table if d == data_set))
-        shown = rich.table.Table("", *(METRIC_NAMES[metric] for metric in metrics), title=data_set_name(data_set))
-        for algorithm in algorithms:
-            cells = [table[data_set, metric, algorithm] for metric in metrics]
-            texts = [
-                text_of(metric, cell.summary) + (" *" if cell.best else "")
-                for metric, cell in zip(metrics, cells, strict=True)
+        rows = [
+            [
+                algorithm_name(algorithm),
+                *(
+                    text_of(metric, table[data_set, metric, algorithm].summary)
+                    + (" *" if table[data_set, metric, algorithm].best else "")
+                    for metric in metrics
+                ),
             ]
-            shown.add_row(algorithm_name(algorithm), *texts)
-        console().print(shown)
+            for algorithm in algorithms
+        ]
+        head = ("", *(METRIC_NAMES[metric] for metric in metrics))
+        console().print(table_of(head, rows, data_set_name(data_set)))

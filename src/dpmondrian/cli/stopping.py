@@ -21,6 +21,7 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from dpmondrian.cli.show import say, say_text
 from dpmondrian.interrupts import Work, current_work
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ def stop() -> NoReturn:
     """Leave with the last words of the command and the code of an interrupt."""
     work = current_work()
     with suppress(OSError):  # the terminal may be gone
-        print(work.last_words() if isinstance(work, Command) else f"{NOTHING_WRITTEN}\n", end="", file=sys.stderr)
+        say_text(work.last_words() if isinstance(work, Command) else NOTHING_WRITTEN, err=True)
     raise SystemExit(128 + signal.SIGINT) from None
 
 
@@ -182,7 +183,7 @@ def _told(note: Callable[[], str]) -> Iterator[None]:
         yield
     except BaseException:
         if words := _words(note):
-            print(words, file=sys.stderr)
+            say(words, err=True)
         raise
     finally:
         notes.remove(note)
@@ -273,7 +274,7 @@ def printed(written: str = "") -> Iterator[None]:
         _silence_stdout()
         if written or not gone:
             name = errno.errorcode.get(error.errno or 0, "unknown error")
-            print(f"Printing failed ({name}). {written}".rstrip(), file=sys.stderr)
+            say(f"Printing failed ({name}). {written}".rstrip(), err=True)
         raise SystemExit(0 if gone else 1) from None
 
 

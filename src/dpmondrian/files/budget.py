@@ -13,8 +13,9 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from dpmondrian._version import __version__
 from dpmondrian.domain import is_number
 from dpmondrian.exceptions import BudgetError, ParameterError
 from dpmondrian.files.output import put_file, remove_leftovers
-from dpmondrian.files.single import NotTakenError, acquire_lock, error_name, open_single
+from dpmondrian.files.single import NotTakenError, acquire_lock, error_name, open_locked, open_single
 from dpmondrian.interrupts import lasting
 from dpmondrian.origin import Account, Cost
 
@@ -154,9 +155,13 @@ class BudgetState:
             "format_version": FORMAT_VERSION,
             "data_set": self.data_set,
             "total": {"epsilon": self.epsilon, "delta": self.delta},
-            "entries": [asdict(entry) for entry in self.entries],
         }
-        return json.dumps(values, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+        # A line per entry: easy to read, and json is twenty times as fast without indentation.
+        encode = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
+        entries = ",\n    ".join(encode(vars(entry)) for entry in self.entries)
+        head = json.dumps(values, indent=2, allow_nan=False, ensure_ascii=False)[:-2]
+        listed = f"[\n    {entries}\n  ]" if entries else "[]"
+        return f'{head},\n  "entries": {listed}\n}}\n'
 
     @classmethod
     def from_json(cls, text: str) -> BudgetState:
@@ -223,7 +228,7 @@ class Budget:
 
     def read(self) -> BudgetState:
         """Return what the file says now; raise `BudgetError` if it is missing or damaged in any way."""
-        return self._read()[0]
+        return self._read()
 
     def find(self, entry_id: str) -> BudgetEntry | None:
         """Return the charge with this id; None if there is none."""
@@ -261,9 +266,7 @@ class Budget:
                 "The 'entry_id' parameter must be None, or 1 to 64 small letters, digits and hyphens. Got "
                 f"{entry_id!r:.100} instead. Leave it out for a new id."
             )
-        self.read()  # without a file to lock, no lock
-        with self._locked():
-            state, file = self._read()
+        with self._held() as (state, file):
             made = None if entry_id is None else _entry_of(state, entry_id)
             if made is not None:
                 if (made.epsilon, made.delta, made.unit) != (epsilon, delta, unit):
@@ -282,9 +285,7 @@ class Budget:
             raise ParameterError(
                 f"The 'release_sha256' parameter must be 64 hexadecimal digits or None. Got {release_sha256!r} instead."
             )
-        self.read()
-        with self._locked():
-            state, file = self._read()
+        with self._held() as (state, file):
             open_ids = [entry.id for entry in state.entries if entry.state == _CHARGED]
             if not isinstance(entry_id, str) or entry_id not in open_ids:
                 raise self._refusal(f"has no open charge {entry_id!r:.100}. Give an id that charge() returned, once")
@@ -322,9 +323,7 @@ class Budget:
         except NotTakenError as error:
             raise self._refusal(str(error)) from None
         except TimeoutError:
-            raise self._refusal(
-                f"is locked by another process, for more than {self.timeout:g} seconds. Try again when that is finished"
-            ) from None
+            raise self._in_use() from None
         except OSError as error:
             raise self._failed("cannot be locked", error) from None
         try:
@@ -333,21 +332,57 @@ class Budget:
         finally:
             lock.release()
 
-    def _read(self) -> tuple[BudgetState, os.stat_result]:
-        """Return the state, and what the system says about the file."""
+    @contextmanager
+    def _held(self) -> Iterator[tuple[BudgetState, os.stat_result]]:
+        """Yield the state and what the system says about the file, while nobody else can change it.
+
+        Two locks: one beside the file, and one on the file itself, which is still there when somebody deletes the other one.
+        """
+        if not os.path.lexists(self.path):
+            raise self._missing()  # and no lock is left beside it
+        with self._locked():
+            handle, file = self._opened()
+            try:
+                yield self._state_in(handle), file
+            finally:
+                os.close(handle)
+
+    def _opened(self) -> tuple[int, os.stat_result]:
+        """Return the handle of the file, locked."""
         try:
-            content, file = _content_of(self.path)
-            return BudgetState.from_json(content.decode("utf-8")), file
+            return open_locked(self.path, self.timeout)
         except FileNotFoundError:
-            raise self._refusal(
-                f"does not exist. Make it with: dpm budget new {shlex.quote(str(self.path))} --epsilon E --delta D"
-            ) from None
+            raise self._missing() from None
+        except NotTakenError as error:
+            raise self._refusal(str(error)) from None
+        except TimeoutError:
+            raise self._in_use() from None
+        except OSError as error:
+            raise self._failed("cannot be changed", error) from None
+
+    def _read(self) -> BudgetState:
+        """Return what the file says, without a lock: it is replaced as a whole."""
+        try:
+            handle, _ = open_single(self.path, os.O_RDONLY)
+        except FileNotFoundError:
+            raise self._missing() from None
+        except NotTakenError as error:
+            raise self._refusal(str(error)) from None
+        except OSError as error:
+            raise self._refusal(f"cannot be read ({error_name(error)})") from None
+        try:
+            return self._state_in(handle)
+        finally:
+            os.close(handle)
+
+    def _state_in(self, handle: int) -> BudgetState:
+        """Return the state that the opened file says."""
+        try:
+            return _parsed(_content_of(handle))
         except OSError as error:
             raise self._refusal(f"cannot be read ({error_name(error)})") from None
         except UnicodeDecodeError:
             raise self._refusal(f"is damaged: it is not UTF-8 text. {_WAY_OUT}") from None
-        except NotTakenError as error:
-            raise self._refusal(str(error)) from None
         except ValueError as error:
             raise self._refusal(f"is damaged or no budget file: {error}. {_WAY_OUT}") from None
 
@@ -359,6 +394,16 @@ class Budget:
         except OSError as error:
             raise self._failed("cannot be written, so nothing may be computed", error) from None
 
+    def _missing(self) -> BudgetError:
+        return self._refusal(
+            f"does not exist. Make it with: dpm budget new {shlex.quote(str(self.path))} --epsilon E --delta D"
+        )
+
+    def _in_use(self) -> BudgetError:
+        return self._refusal(
+            f"is locked by another process, for more than {self.timeout:g} seconds. Try again when that is finished"
+        )
+
     def _failed(self, failure: str, error: OSError) -> BudgetError:
         return self._refusal(f"{failure} ({error_name(error)}). Check permissions and free space of its folder")
 
@@ -369,14 +414,19 @@ class Budget:
 _WAY_OUT = "It is never repaired: put a copy from a backup in its place, and add what was charged since"
 
 
-def _content_of(path: Path) -> tuple[bytes, os.stat_result]:
-    """Return the bytes of the file, and what the system says about it; raise ValueError if it is not safe or too large."""
-    handle, file = open_single(path, os.O_RDONLY)
-    with open(handle, "rb") as opened:
+def _content_of(handle: int) -> bytes:
+    """Return the bytes of an opened file; raise ValueError if it is too large."""
+    with open(handle, "rb", closefd=False) as opened:
         content = opened.read(LARGEST_FILE + 1)
     if len(content) > LARGEST_FILE:
         raise ValueError("it is too large")
-    return content, file
+    return content
+
+
+@lru_cache(maxsize=1)
+def _parsed(content: bytes) -> BudgetState:
+    """Return the state that bytes say. A run asks for the same account several times, and a long one takes a second."""
+    return BudgetState.from_json(content.decode("utf-8"))
 
 
 def _entry_of(state: BudgetState, entry_id: str) -> BudgetEntry | None:

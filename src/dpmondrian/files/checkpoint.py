@@ -1,7 +1,7 @@
 """Checkpoints: what a run has released so far, in a file, so that a run that was killed continues and spends nothing twice.
 
-Each line is a JSON object: first which run this is, then one per draw, in the order of the draws, and a last one when the run
-is finished. A line ends with a hash of itself and of all lines before. Only released values are written, nothing exact.
+Each line is a JSON object: first which run this is, then one per draw, in the order of the draws, and a last one with the release
+when the run is finished. A line ends with a hash of itself and of all lines before. Only released values are written, nothing exact.
 Statement and proof: ``docs/privacy/checkpoint.md``.
 """
 
@@ -22,16 +22,18 @@ from numpy.typing import NDArray
 
 from dpmondrian.exceptions import CheckpointError, ParameterError
 from dpmondrian.files.output import put_file, remove_leftovers, sync_folder
-from dpmondrian.files.single import NotTakenError, acquire_lock, error_name, open_single
+from dpmondrian.files.single import NotTakenError, acquire_lock, error_name, lock_handle, open_single
+from dpmondrian.interrupts import lasting
 
 __all__ = ["Checkpoint", "CheckpointState", "KeptDraw", "RunJournal"]
 
 FORMAT = "dpmondrian checkpoint"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 _WIDTH = 20
 """Characters of every number: any 64-bit integer fits. Whether a line fits on the disk must not depend on what was drawn."""
 _CHECK = b', "check": "'
+_BRACE = "\\u007d"
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class CheckpointState:
         Number of draws of the plan; a run need not make them all.
     draws : tuple of KeptDraw
     release : str or None
-        Digest of the release, once the run is finished.
+        The release as JSON text, once the run is finished.
     origin : mapping
         When the run began, and after how many others: a run that is continued keeps it.
     """
@@ -77,15 +79,18 @@ class Checkpoint:
     ----------
     path : path
         Made by the run before its first draw. The file can be read by its owner only.
+    facts : mapping, optional
+        More that must be the same when the run is continued, by name. All public: it is written into the file.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, facts: Mapping[str, Any] | None = None) -> None:
         if not isinstance(path, str | os.PathLike):
             raise ParameterError(
                 f"The 'checkpoint' parameter must be None or the path of a file. Got {path!r:.100} instead. Name a file that "
                 "the run can make."
             )
         self.path = Path(path)
+        self._facts = dict(facts or {})
 
     def __repr__(self) -> str:
         return f"Checkpoint({str(self.path)!r})"
@@ -106,6 +111,15 @@ class Checkpoint:
         os.close(handle)
         return content.state
 
+    def remove(self) -> None:
+        """Delete the file of a run whose results are written: the next run under this name is a new one."""
+        with self._locked(), lasting():
+            try:
+                self.path.unlink(missing_ok=True)
+                sync_folder(self.path.absolute().parent)
+            except OSError as error:
+                raise self.failed("belongs to a run that is finished and cannot be deleted", error) from None
+
     @contextmanager
     def held(
         self, facts: Mapping[str, Any], n_planned: int, origin: Mapping[str, Any] | None = None
@@ -125,7 +139,7 @@ class Checkpoint:
         CheckpointError
             If another process holds the file, it is damaged, or it belongs to a run with other facts. It is left as it is.
         """
-        facts = json.loads(json.dumps(dict(facts), allow_nan=False))
+        facts = json.loads(json.dumps({**facts, **self._facts}, allow_nan=False))
         with self._locked():
             found = self._open(os.O_RDWR | os.O_APPEND)
             new = CheckpointState(os.urandom(16).hex(), facts, n_planned, origin=dict(origin or {}))
@@ -152,9 +166,7 @@ class Checkpoint:
         except NotTakenError as error:
             raise self.refusal(str(error)) from None
         except TimeoutError:
-            raise self.refusal(
-                "is in use: another process makes this run. Wait until that is finished, or give another file"
-            ) from None
+            raise self._in_use() from None
         except OSError as error:
             raise self.failed("cannot be locked", error) from None
         try:
@@ -180,6 +192,9 @@ class Checkpoint:
             raise self.refusal(str(error)) from None
         except OSError as error:
             raise self.failed("cannot be opened", error) from None
+        if flags & os.O_RDWR and not lock_handle(handle):  # whoever deleted the lock beside the file
+            os.close(handle)
+            raise self._in_use()
         try:
             with open(handle, "rb", closefd=False) as file:
                 return handle, _content_of(file.read())
@@ -216,6 +231,11 @@ class Checkpoint:
         if found is None:
             raise self.refusal("was removed meanwhile. Nothing was drawn. Call again")
         return found
+
+    def _in_use(self) -> CheckpointError:
+        return self.refusal(
+            "is in use: another process makes this run. Wait until that is finished, or give another file"
+        )
 
     def failed(self, failure: str, error: OSError) -> CheckpointError:
         """Return the error for a failure of the system."""
@@ -257,7 +277,7 @@ class RunJournal:
 
     @property
     def release(self) -> str | None:
-        """Digest of the release if the run was finished before."""
+        """The release as JSON text if the run was finished before."""
         return self.state.release
 
     def begin(self) -> None:
@@ -303,12 +323,12 @@ class RunJournal:
         fields = {"draw": name, "level": level, "shape": list(released.shape)}
         self._append(json.dumps(fields)[:-1].encode() + f', "values": [{numbers}]'.encode())
 
-    def finish(self, release_sha256: str) -> None:
-        """Note, once, that all draws are made, with the digest of their release."""
+    def finish(self, release: str) -> None:
+        """Note that all draws are made, with the JSON text of their release."""
         if self._n_recalled < self.n_kept:
             raise self._other_path()
-        if self.release is None:
-            self._append(json.dumps({"finished": release_sha256})[:-1].encode())
+        # No closing brace may stand in a line before its end: by it a torn line is told from a damaged one.
+        self._append(f'{{"finished": {json.dumps(release).replace("}", _BRACE)}'.encode())
 
     def close(self) -> None:
         """Close the file; nothing can be written any more."""
@@ -415,6 +435,8 @@ def _state_of(header: dict[str, Any], lines: list[dict[str, Any]]) -> Checkpoint
     if header.get("format_version") != FORMAT_VERSION:
         raise _DamageError(f"its format version is not {FORMAT_VERSION}, the one that this version of dpmondrian reads")
     release = lines.pop()["finished"] if lines and "finished" in lines[-1] else None
+    if not isinstance(release, str | None):
+        raise _DamageError("its release is not a text")
     draws = tuple(KeptDraw(line["draw"], line["level"], _array(line["values"], line["shape"])) for line in lines)
     facts, origin = dict(header["facts"]), dict(header.get("origin", {}))
     return CheckpointState(str(header["run"]), facts, int(header["n_planned"]), draws, release, origin)

@@ -25,6 +25,9 @@ BLOCK_BYTES = 2**22
 HEADER_BYTES = 2**22
 """The longest header."""
 
+_TOO_LONG = "field larger than field limit"
+"""How the words of `csv.Error` begin for a value that is longer than `csv.field_size_limit`."""
+
 _OTHER_DELIMITERS = {";": "';'", "\t": "tab", "|": "'|'", ",": "','"}
 
 
@@ -132,22 +135,37 @@ def _check_quotes(source: Source) -> None:
 
     Arrow takes everything up to the next quote, or the end of the file, for one value, and so loses rows without a word.
     """
-    previous = csv.field_size_limit(BLOCK_BYTES)
     try:
-        with opened(source) as (file, _):
-            # The readers of some compressions lack what a text layer asks for.
-            lines = io.TextIOWrapper(
-                io.BufferedReader(_Watched(file)), "utf-8-sig", errors="surrogateescape", newline=""
-            )
-            _check_lines(csv.reader(lines, delimiter=source.separator, strict=True), source.separator)
-    except csv.Error:
+        try:
+            _read_quotes(source, None)
+        except csv.Error as error:
+            if not str(error).startswith(_TOO_LONG):
+                raise
+            # The limit of a value's length is one for the whole process. Without their plain characters all but odd values keep it.
+            _read_quotes(source, re.compile(rf'[^"\r\n{re.escape(source.separator)}]+'))
+    except csv.Error as error:
+        if str(error).startswith(_TOO_LONG):
+            raise _too_long(source) from None
         raise failure(
             source,
             "has a quote that is opened and not closed, or not closed where its value ends, so rows would be lost. Close it, or "
             "write a quote within a value twice",
         ) from None
-    finally:
-        csv.field_size_limit(previous)
+
+
+def _read_quotes(source: Source, left_out: re.Pattern[str] | None) -> None:
+    """Read all rows, with one character in place of each run that is left out; raise `csv.Error` if a quote is wrong."""
+    with opened(source) as (file, _):
+        # The readers of some compressions lack what a text layer asks for.
+        lines = io.TextIOWrapper(io.BufferedReader(_Watched(file)), "utf-8-sig", errors="surrogateescape", newline="")
+        shortened = lines if left_out is None else (left_out.sub("x", line) for line in lines)
+        _check_lines(csv.reader(shortened, delimiter=source.separator, strict=True), source.separator)
+
+
+def _too_long(source: Source) -> DataError:
+    return failure(
+        source, "has a value that is too long, or a quote that is not closed. Close it, or write the table as Parquet"
+    )
 
 
 def _check_lines(reader: Any, separator: str) -> None:

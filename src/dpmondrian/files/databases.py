@@ -1,5 +1,8 @@
 """SQLite and DuckDB databases: opened for reading only, one SELECT statement, nothing else.
 
+A database from somebody else may hold a view under the name of a table. So neither views nor queries can open other files, reach the
+network or load code: they see this database alone.
+
 Messages of a database quote the query, names and values: only the kind of error is passed on.
 """
 
@@ -20,6 +23,17 @@ from dpmondrian.files.source import Source
 __all__ = ["duckdb_columns", "duckdb_pieces", "relation_reader", "sqlite_columns", "sqlite_pieces"]
 
 BATCH_ROWS = 2**14
+
+_ALONE = {
+    "python_enable_replacements": "false",  # a name in the query is not looked for among the variables of this program
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "enable_external_access": "false",
+    "lock_configuration": "true",
+}
+"""How DuckDB is started. What does not fit into memory it still puts beside the database."""
+_OUTSIDE_FUNCTIONS = frozenset({"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit"})
+"""Functions of SQLite that reach outside of the database, where a system has them."""
 
 
 def sqlite_columns(source: Source) -> dict[str, str]:
@@ -51,13 +65,16 @@ def _sqlite(source: Source) -> Iterator[Any]:
     """Yield a cursor with the result of the query."""
     import sqlite3
 
-    def read_only(action: int, *_: object) -> int:
+    def read_only(action: int, _: str | None, name: str | None, *__: object) -> int:
         reading = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE)
-        return sqlite3.SQLITE_OK if action in reading else sqlite3.SQLITE_DENY
+        outside = action == sqlite3.SQLITE_FUNCTION and str(name).lower() in _OUTSIDE_FUNCTIONS
+        return sqlite3.SQLITE_OK if action in reading and not outside else sqlite3.SQLITE_DENY
 
     try:
         with closing(sqlite3.connect(_sqlite_address(source), uri=True, check_same_thread=False)) as connection:
             connection.text_factory = lambda text: text.decode("utf-8")
+            connection.execute("PRAGMA trusted_schema = OFF")
+            connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
             connection.set_authorizer(read_only)
             cursor = connection.execute(source.query or "")
             if cursor.description is None:
@@ -106,8 +123,7 @@ def _duckdb(source: Source) -> Iterator[Any]:
     except ImportError:
         raise failure(source, "needs duckdb to be read. Install it: pip install 'dpmondrian[database]'") from None
 
-    # A name in the query must not be found among the variables of this program, nor make it load code from the network.
-    config: dict[str, Any] = {"python_enable_replacements": "false", "autoinstall_known_extensions": "false"}
+    config: dict[str, Any] = {**_ALONE}
     try:
         connection = duckdb.connect(str(source.path), read_only=True, config=config)
     except duckdb.Error as error:
@@ -141,6 +157,6 @@ def _no_select(source: Source) -> DataError:
 
 def _failed(source: Source, error: Exception) -> DataError:
     return DataError(
-        f"The query on {str(source.path)!r} failed ({type(error).__name__}). Try it in the database's own program; databases are "
-        "opened for reading only."
+        f"The query on {str(source.path)!r} failed ({type(error).__name__}). Try it in the database's own program; here it can "
+        "read this database only, and no other file, also through a view."
     )

@@ -23,6 +23,7 @@ except ImportError:  # pragma: no cover - Windows, where left folders stay
 
 __all__ = [
     "RESERVED_BYTES",
+    "check_new_folder",
     "free_reserve",
     "new_folder",
     "new_private_file",
@@ -63,7 +64,7 @@ def new_folder(path: str | Path, reserve_bytes: int = RESERVED_BYTES) -> Iterato
     """
     path = Path(path)
     with _told(path):
-        _check_folder(path)
+        check_new_folder(path)
         _remove_left_folders(path)
     temporary, is_finished = _hidden(path), False
     try:
@@ -156,24 +157,27 @@ def put_bytes(path: str | Path, content: bytes, *, overwrite: bool = False) -> N
     """Write bytes as `write_file` writes text."""
     path = Path(path)
     with _told(path):
+        if overwrite:  # what a link leads to is replaced, and keeps its permissions
+            path = Path(os.path.realpath(path))
         _check_file(path, overwrite)
         free_reserve(path.absolute().parent)
-        with _appearing(path, overwrite, 0o666, is_result=True) as file:
+        like = path.stat() if path.exists() else None
+        with _appearing(path, overwrite, 0o666, like, is_result=True) as file:
             file.write(content)
 
 
 @contextmanager
-def new_private_file(path: str | Path) -> Iterator[BinaryIO]:
+def new_private_file(path: str | Path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
     """Yield a file to write to, which gets its name when the block ends, and is removed when the block fails.
 
-    It can be read by its owner only, and must not exist. For what is too large to be held. Errors of the system in the block
-    are taken for those of writing.
+    It can be read by its owner only. For what is too large to be held. Errors of the system in the block are taken for those of
+    writing.
     """
     path = Path(path)
     with _told(path):
-        _check_file(path, overwrite=False)
+        _check_file(path, overwrite)
         free_reserve(path.absolute().parent)
-        with _appearing(path, overwrite=False, mode=0o600, is_result=True) as file:
+        with _appearing(path, overwrite, mode=0o600, is_result=True) as file:
             yield file
 
 
@@ -267,9 +271,16 @@ def _check_file(path: Path, overwrite: bool) -> None:
         raise OutputError(f"The file {str(path)!r} cannot be written: a folder has this name. Choose another name.")
     if not overwrite and os.path.lexists(path):
         raise _exists(path)
+    if path.exists() and not path.is_file():  # such as /dev/null, which must not become a file
+        raise OutputError(f"{str(path)!r} cannot be written: it is not a regular file. Choose another name.")
+    if path.exists() and not path.stat().st_mode & 0o222:
+        raise OutputError(
+            f"The file {str(path)!r} is read-only and is not overwritten. Choose another name, or allow writing: chmod u+w."
+        )
 
 
-def _check_folder(path: Path) -> None:
+def check_new_folder(path: Path) -> None:
+    """Raise `OutputError` unless a folder can be made there: nothing has this name, or an empty folder."""
     _check_parent(path)
     if path.is_symlink() or (path.exists() and not path.is_dir()):
         raise _exists(path)

@@ -5,13 +5,22 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+fcntl: Any
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows, where nobody can delete a lock that is held
+    fcntl = None
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
-__all__ = ["NotTakenError", "acquire_lock", "error_name", "open_single"]
+__all__ = ["NotTakenError", "acquire_lock", "error_name", "lock_handle", "open_locked", "open_single"]
+
+_POLL_SECONDS = 0.01
 
 
 class NotTakenError(ValueError):
@@ -24,7 +33,8 @@ def open_single(path: Path, flags: int) -> tuple[int, os.stat_result]:
     Raises
     ------
     NotTakenError
-        If it is a link, has several names, or is no regular file.
+        If it is a link, has several names, is no regular file, or is to be written and read-only: also for the superuser,
+        whom the system would let.
     OSError
         If it cannot be opened.
     """
@@ -40,10 +50,56 @@ def open_single(path: Path, flags: int) -> tuple[int, os.stat_result]:
             raise NotTakenError("is not a regular file. Give the path of a file")
         if file.st_nlink > 1:  # the other names would keep the old content
             raise NotTakenError("is linked under several names, and links are refused. Keep one of the names")
+        if flags & os.O_RDWR and not file.st_mode & 0o222:
+            raise NotTakenError(
+                f"is read-only (mode {stat.S_IMODE(file.st_mode):04o}) and is not changed. If it is still in use, allow its owner to "
+                "write: chmod u+w"
+            )
     except BaseException:
         os.close(handle)
         raise
     return handle, file
+
+
+def open_locked(path: Path, timeout: float) -> tuple[int, os.stat_result]:
+    """Return the handle of a file that is to be replaced, locked, and what the system says about it.
+
+    The lock is on the file itself and ends when the handle is closed. A file that was replaced while this process waited is opened
+    again, so what is locked is what has the name.
+
+    Raises
+    ------
+    NotTakenError, OSError
+        As in `open_single`.
+    TimeoutError
+        If another process holds the lock for so many seconds.
+    """
+    deadline = time.monotonic() + timeout
+    while True:
+        handle, file = open_single(path, os.O_RDWR)
+        try:
+            if lock_handle(handle) and os.path.samestat(file, os.stat(path)):
+                return handle, file
+        except FileNotFoundError:  # between deleting and replacing; opening it again tells
+            pass
+        except BaseException:
+            os.close(handle)
+            raise
+        os.close(handle)
+        if time.monotonic() > deadline:
+            raise TimeoutError
+        time.sleep(_POLL_SECONDS)
+
+
+def lock_handle(handle: int) -> bool:
+    """Lock an opened file for as long as it is open, and return whether nobody else had locked it."""
+    if fcntl is None:  # pragma: no cover
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def acquire_lock(path: Path, timeout: float) -> BaseFileLock:
@@ -63,7 +119,7 @@ def acquire_lock(path: Path, timeout: float) -> BaseFileLock:
     if not path.absolute().parent.is_dir():  # the lock would make it
         raise NotTakenError("lies in a folder that does not exist. Check the path, or make the folder")
     lock = FileLock(f"{path}.lock", timeout=timeout, mode=0o600)
-    lock.acquire(poll_interval=0.01)
+    lock.acquire(poll_interval=_POLL_SECONDS)
     return lock
 
 

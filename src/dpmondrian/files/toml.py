@@ -40,6 +40,7 @@ def _text(text: str) -> str:
 def _escaped(character: str) -> str:
     if character in _SHORT_ESCAPES:
         return _SHORT_ESCAPES[character]
-    # Other control characters are forbidden in TOML; U+0085 and its like are allowed, but break lines in some editors.
-    is_control = ord(character) < 0x20 or 0x7F <= ord(character) < 0xA0 or character in "\u2028\u2029"
-    return f"\\u{ord(character):04X}" if is_control else character
+    # Other control characters are forbidden in TOML; marks that break lines or turn them around are allowed, and would deceive readers.
+    if character.isprintable():
+        return character
+    return f"\\u{ord(character):04X}" if ord(character) < 0x10000 else f"\\U{ord(character):08X}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from dpmondrian.planning.centres import CentreError
 from dpmondrian.planning.counts import SizeError
+from dpmondrian.printable import printable
 
 if TYPE_CHECKING:
     from dpmondrian.planning.forecast import Forecast, Outlook
@@ -100,7 +101,7 @@ def warnings_of(forecast: Forecast) -> tuple[str, ...]:
                 f"Clusters of {rounded(outlook.cluster_rows)} {people} are too small to be found reliably: about "
                 f"{rounded(smallest)} are needed. Expect fewer and larger clusters, or raise epsilon."
             )
-    blurred = [error.name for error in outlook.centres if error.standard_error > error.spread > 0.0]
+    blurred = [printable(error.name) for error in outlook.centres if error.standard_error > error.spread > 0.0]
     if blurred:
         named = ", ".join(blurred[:_COLUMNS_IN_WORDS]) + (" ..." if len(blurred) > _COLUMNS_IN_WORDS else "")
         found.append(
@@ -200,10 +201,10 @@ def _known_to(error: CentreError, points: str = "points") -> str:
         return f"± {rounded(100.0 * error.half_width)} %"
     if error.scale == "share":
         return f"± {rounded(100.0 * error.half_width)} {points}"
-    return f"± {rounded(error.half_width)}" + (f" {error.unit}" if error.unit else "")
+    return f"± {rounded(error.half_width)}" + (f" {printable(error.unit)}" if error.unit else "")
 
 
 def _of_column(error: CentreError) -> str:
     """Return what is known of a column, such as "its mean age"."""
     words = {"number": "its mean", "log": "its geometric mean", "share": "its share of"}
-    return f"{words[error.scale]} {error.name}"
+    return f"{words[error.scale]} {printable(error.name)}"

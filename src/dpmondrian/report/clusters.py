@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -139,7 +140,7 @@ def _cell(shown: Shown, number: int, group: list[int], texts: list[str]) -> Cell
     lines = list(zip(names, texts, shares, strict=True))
     if len(lines) > _MOST_LEVELS:
         lines.sort(key=lambda line: -line[2])
-        rest = sum(line[2] for line in lines[_MOST_LEVELS - 1 :])
+        rest = math.fsum(line[2] for line in lines[_MOST_LEVELS - 1 :])
         lines = [*lines[: _MOST_LEVELS - 1], (f"{len(lines) - _MOST_LEVELS + 1} others", percent(rest, 0), rest)]
     return Cell(shares=tuple((name, text, round(min(max(share, 0.0), 1.0), 3)) for name, text, share in lines))
 

@@ -6,6 +6,7 @@ left two counts behind; their sum is another look at the node.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -42,8 +43,8 @@ def consistent_counts(
         if node.children is not None:
             left, right = node.children
             looks.append((upward[left] + upward[right], spread[left] + spread[right]))
-        weight = sum(1.0 / look_variance for _, look_variance in looks)
-        upward[node.number] = sum(count / look_variance for count, look_variance in looks) / weight
+        weight = math.fsum(1.0 / look_variance for _, look_variance in looks)
+        upward[node.number] = math.fsum(count / look_variance for count, look_variance in looks) / weight
         spread[node.number] = 1.0 / weight
     fitted = list(upward)
     for node in tree.nodes:

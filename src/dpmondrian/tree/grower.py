@@ -125,7 +125,7 @@ def grow(engine: Engine, door: Door, grid: Grid, rule: SplitRule, noisy_total: i
         waiting: list[Node] = []
         for node, choice, sides in zip(open_nodes, choices, noisy_sides, strict=True):
             if min(sides) < limit or not _inside(node, *choice):
-                node.rejected.append((level + 1, sum(sides)))
+                node.rejected.append((level + 1, sides[0] + sides[1]))
                 if len(node.rejected) < rule.attempts:
                     waiting.append(node)
                 continue

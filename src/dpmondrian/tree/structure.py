@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dpmondrian.domain import is_number
 from dpmondrian.exceptions import ParameterError
 from dpmondrian.grid import Grid
+from dpmondrian.printable import printable
 from dpmondrian.tree.grower import GrownTree
 from dpmondrian.tree.joins import Joins
 
@@ -171,7 +172,7 @@ class Tree:
         """Return one rule per leaf, such as ``"age <= 41.5 and bmi > 30: about 1,240 people"``, by cluster."""
         paths = self._paths()
         return [
-            f"{self._condition(paths[leaf])}: about {_rounded(self.size[leaf])} {self.counted}"
+            f"{printable(self._condition(paths[leaf]))}: about {_rounded(self.size[leaf])} {printable(self.counted)}"
             for leaf in self._leaves()
         ]
 
