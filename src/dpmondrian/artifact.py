@@ -131,7 +131,7 @@ class Release:
         OutputError
             If the file cannot be written.
         """
-        write_file(path, f"{self.to_json()}\n", overwrite=True)
+        write_file(path, self.to_json() + "\n", overwrite=True)
 
     def to_csv(self) -> str:
         """Return sizes and centres with their standard errors as CSV text, a line per cluster.
@@ -240,12 +240,6 @@ class Release:
             raise ValueError("a size or an error of a cluster is negative")
 
 
-def _no_formula(name: str) -> str:
-    """Return a name that no spreadsheet computes or hands to another program (OWASP, "CSV injection")."""
-    name = printable(name)
-    return f"'{name}" if name.startswith(_FORMULA_SIGNS) else name
-
-
 def digest_of(values: Mapping[str, Any]) -> str:
     """Return the SHA-256 of what a release holds, as hexadecimal digits.
 
@@ -278,6 +272,12 @@ def text_of(path: str | Path) -> str:
         return content.decode("utf-8")
     except UnicodeDecodeError:
         raise ReleaseFileError("This is not a saved release: not UTF-8 text.") from None
+
+
+def _no_formula(name: str) -> str:
+    """Return a name that no spreadsheet computes or hands to another program (OWASP, "CSV injection")."""
+    name = printable(name)
+    return f"'{name}" if name.startswith(_FORMULA_SIGNS) else name
 
 
 def _parsed(text: str) -> Any:

@@ -414,7 +414,9 @@ def test_two_people_who_are_taken_for_one_are_caught(monkeypatch):
     [pair] = [pair for pair in pairs if pair.name == "an id that looks like another"]
 
     def findings():
-        make = partial(DPM, 8.0, 1e-6, TWO, person_id="who", rows_per_person=2, random_state=0, **SMALL)
+        make = partial(
+            DPM, epsilon=8.0, delta=1e-6, bounds=TWO, person_id="who", rows_per_person=2, random_state=0, **SMALL
+        )
         return audit_replay(make, pair.table, pair.neighbour)
 
     assert findings().ok

@@ -184,9 +184,9 @@ def cluster_files(
                     resources=told,
                     data_set=data_set,
                 )
+            return model.release_
         except FinishedRunError as error:  # and this is the command that made the run: its facts are the same
             return cast("Release", error.release)
-        return model.release_
 
     with charges_told(ledger), draws_told(run_file), FitBars(quiet) as bars:
         if finished is not None and _is_written(finished, folder):
