@@ -65,8 +65,9 @@ def wait_for_lines(path: Path, process: subprocess.Popen, n_lines: int) -> None:
 
 
 def children(process: subprocess.Popen) -> list[int]:
-    listed = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    return [int(number) for number in listed.read_text().split()] if listed.exists() else []
+    """Return the processes that any thread of a process has started."""
+    threads = Path(f"/proc/{process.pid}/task").glob("*/children")
+    return [int(number) for listed in threads for number in listed.read_text().split()]
 
 
 def is_running(pid: int) -> bool:
