@@ -51,7 +51,7 @@ def test_the_page_for_officers_signs_and_verifies(tmp_path):
     def run(text):
         text = text.replace("~/.ssh/id_ed25519", "key")
         return subprocess.run(
-            text, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120,
+            text, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=600,
             env=os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHON": sys.executable},
         )  # fmt: skip
 

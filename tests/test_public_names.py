@@ -114,7 +114,7 @@ print(loaded)
 
 def in_fresh_interpreter(*arguments: str) -> str:
     command = [sys.executable, "-c", IN_FRESH_INTERPRETER, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert done.stderr == ""
     return done.stdout.strip()
 

@@ -44,7 +44,7 @@ def dpm_process():
 
     def run(*arguments, program=("-m", "dpmondrian"), **options):
         command = [sys.executable, *program, *map(str, arguments)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, **options)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600, **options)
         return Done(done.returncode, done.stdout, done.stderr)
 
     return run

@@ -57,7 +57,7 @@ main()
 
 
 def test_the_same_command_continues_after_a_kill(dpm, arguments, tmp_path, monkeypatch):
-    killed = subprocess.run([sys.executable, "-c", KILLED, *map(str, arguments)], check=False, timeout=120)
+    killed = subprocess.run([sys.executable, "-c", KILLED, *map(str, arguments)], check=False, timeout=600)
     assert killed.returncode == -signal.SIGKILL
     assert not (tmp_path / "out").exists()
     before = Checkpoint(tmp_path / "run.ckpt").read()

@@ -22,7 +22,7 @@ SMALL = ("--data-sets", "blobs-2000x5-4", "--algorithms", "kmeans,dpm")
 def dpm_reproduce(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "dpmondrian", "reproduce", *arguments]
     return subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=120, env={**os.environ, **environment}
+        command, capture_output=True, text=True, check=False, timeout=600, env={**os.environ, **environment}
     )
 
 

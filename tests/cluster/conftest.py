@@ -88,7 +88,7 @@ def spark(tmp_path_factory):
             session.stop()
             session.sparkContext._gateway.shutdown()
             java.stdin.close()  # upon which Java ends
-            java.wait(timeout=60)
+            java.wait(timeout=600)
 
 
 def require_java():

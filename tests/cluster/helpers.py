@@ -69,7 +69,7 @@ def fit_error(table, parameters):
 
 def wait_for_workers(client):
     """Wait until a Dask cluster has its two workers, each with a guard that would start it again."""
-    client.wait_for_workers(2, timeout=60)
+    client.wait_for_workers(2, timeout=600)
     deadline = time.monotonic() + 60
     while set(client.run(lambda dask_worker: dask_worker.status.name, nanny=True).values()) != {"running"}:
         assert time.monotonic() < deadline

@@ -12,5 +12,5 @@ def test_dask_has_two_workers_and_goes_on_without_a_lost_one(dask_client):
     wait_for_workers(dask_client)
     lost = workers.pop()
     os.kill(lost, 9)
-    assert dask_client.submit(sum, [1, 2, 3]).result(timeout=60) == 6
+    assert dask_client.submit(sum, [1, 2, 3]).result(timeout=600) == 6
     wait_for_workers(dask_client)

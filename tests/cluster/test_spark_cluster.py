@@ -27,7 +27,7 @@ def test_spark_has_two_executors_with_and_without_connect(spark, connect, execut
 def test_spark_goes_on_without_a_lost_executor(spark, executors):
     lost = executors()[0]
     lost.kill()
-    lost.wait(timeout=30)
+    lost.wait(timeout=600)
     done = tasks(spark)
     assert sum(done["n_rows"].to_pylist()) == 1000
     assert lost.pid not in done["executor"].to_pylist()

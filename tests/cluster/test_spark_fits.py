@@ -76,7 +76,7 @@ def test_lost_executors_change_nothing(spark, executors, many_tasks, tmp_path):
         made.append(times_made(tmp_path))
         for executor in executors():
             executor.kill()
-            executor.wait(timeout=30)
+            executor.wait(timeout=600)
 
     model = DPM(**parameters).fit(in_parts(spark, table, 4, tmp_path), progress=at_draw(4, kill))
     assert made == [4]

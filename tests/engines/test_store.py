@@ -79,7 +79,7 @@ with Store(0, sys.argv[1]) as store:
 
 def test_a_file_that_may_not_grow_is_said_and_nothing_is_left(tmp_path):
     done = subprocess.run(
-        [sys.executable, "-c", FULL, tmp_path], capture_output=True, text=True, timeout=120, check=True
+        [sys.executable, "-c", FULL, tmp_path], capture_output=True, text=True, timeout=600, check=True
     )
     assert "could not be written" in done.stdout
     assert "TMPDIR" in done.stdout

@@ -254,7 +254,7 @@ def test_a_second_run_on_the_same_file_is_refused_at_once(path):
             "try:\n    Checkpoint(sys.argv[1]).held({}, 1).__enter__()\nexcept Exception as error:\n    print(error)"
         )
         done = subprocess.run(
-            [sys.executable, "-c", program, path], capture_output=True, text=True, timeout=60, check=True
+            [sys.executable, "-c", program, path], capture_output=True, text=True, timeout=600, check=True
         )
         assert "is in use" in done.stdout
     begin(path)

@@ -168,7 +168,7 @@ with new_folder(sys.argv[1], 1000) as folder:
 
 @pytest.mark.parametrize(("when", "n_left"), [("computing", 0), ("written", 1)])
 def test_a_later_run_removes_what_killed_ones_left(tmp_path, when, n_left):
-    subprocess.run([sys.executable, "-c", LEAVING, tmp_path / "results", when], check=False, timeout=60)
+    subprocess.run([sys.executable, "-c", LEAVING, tmp_path / "results", when], check=False, timeout=600)
     assert len(names_in(tmp_path)) == 1
     with new_folder(tmp_path / "other", SMALL):
         assert len(names_in(tmp_path)) == 2, "only folders of the same name are removed"
@@ -268,7 +268,7 @@ except OutputError as error:
 @pytest.mark.parametrize("way", ["reserve", "fill"])
 def test_files_that_may_not_grow(tmp_path, way):
     done = subprocess.run(
-        [sys.executable, "-c", LIMITED, str(tmp_path), way], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", LIMITED, str(tmp_path), way], capture_output=True, text=True, timeout=600, check=True
     )
     first, *others = done.stdout.splitlines()
     assert first.startswith("False ")  # the block did not run
@@ -476,7 +476,7 @@ def test_a_full_disk_does_not_destroy_an_older_release(model, tmp_path):
     model.save(path)
     before = path.read_bytes()
     command = [sys.executable, "-c", SAVED_ON_A_FULL_DISK, str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert path.read_bytes() == before
     assert "release.json' cannot be written: files may not become that large here" in done.stdout, done.stderr
     assert os.listdir(tmp_path) == ["release.json"]

@@ -147,8 +147,8 @@ def main():
     leave(n_megabytes)
     results = {}
     for name, path in paths.items():
-        start = time.perf_counter()
-        results[name] = (outcome(path), time.perf_counter() - start)
+        start = time.process_time()
+        results[name] = (outcome(path), time.process_time() - start)
     print(json.dumps(results))
 
 

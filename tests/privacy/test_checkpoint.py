@@ -292,7 +292,7 @@ def test_a_kill_before_any_call_of_the_system_loses_and_repeats_nothing(tmp_path
     """Also in the middle of a write, and several times in a row."""
     arguments = [str(tmp_path), __file__.rpartition("/")[0], json.dumps(seed)]
     done = subprocess.run(
-        [sys.executable, "-c", KILLED, *arguments], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", KILLED, *arguments], capture_output=True, text=True, timeout=600, check=False
     )
     assert done.returncode == 0, done.stderr
     results, leftovers = json.loads(done.stdout)

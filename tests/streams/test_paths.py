@@ -195,7 +195,7 @@ def test_paths_without_rights(folder):
     (folder / "year=2023").chmod(0)
     paths = ["2.parquet", "?.parquet", "year=2024", "year=2023/a.parquet", "year=2023/*.parquet"]
     command = [sys.executable, "-c", FORBIDDEN, str(folder), *paths]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     for path in folder.rglob("*"):
         if path.is_dir():
             path.chmod(0o700)

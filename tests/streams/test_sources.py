@@ -320,7 +320,7 @@ def large_file(tmp_path_factory):
 @pytest.mark.parametrize("kind", ["dataset", "relation", "lazy frame"])
 def test_rows_are_not_all_in_memory(large_file, kind):
     command = [sys.executable, "-c", MEMORY, kind, str(large_file)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
     rows, more = map(int, done.stdout.split())
     assert rows == 4_000_000
     assert more < 110e6

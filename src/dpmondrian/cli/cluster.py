@@ -207,7 +207,8 @@ def cluster_files(
 
 def sensitive_folder(folder: Path) -> Path:
     """Return where labels go: beside the folder that may be published, never inside it."""
-    return Path(f"{os.path.abspath(folder)}-sensitive")
+    named = folder if folder.name not in ("", "..") else Path(os.path.abspath(folder))
+    return named.with_name(f"{named.name}-sensitive")
 
 
 def _is_written(text: str, folder: Path) -> bool:

@@ -253,9 +253,13 @@ def _cancellable(session: Any) -> Iterator[None]:
 def with_local_properties(frame: Any, function: Callable[[], Answer]) -> Callable[[], Answer]:
     """Return a function for another thread, in which Spark finds the job group, the pool and the tags of this one."""
     from pyspark import inheritable_thread_target
+    from pyspark.sql import SparkSession
+    from pyspark.sql.utils import is_remote
 
     session = getattr(frame, "sparkSession", None)
-    if session is None:  # no DataFrame, as will be told
+    is_connect = type(session).__module__.startswith("pyspark.sql.connect")
+    # Neither has a thing that is no DataFrame, as will be told, nor a Connect session beside a classic one.
+    if is_remote() != is_connect or not (is_connect or isinstance(session, SparkSession)):
         return function
     carried: Callable[[], Answer] = inheritable_thread_target(session)(function)
     return carried
