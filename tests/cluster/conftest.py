@@ -162,7 +162,7 @@ def dask_client(tmp_path_factory):
             threads_per_worker=1,
             processes=True,
             host="127.0.0.1",
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
             memory_limit="2GiB",
             local_directory=str(tmp_path_factory.mktemp("dask")),
             silence_logs="CRITICAL",
