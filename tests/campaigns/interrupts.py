@@ -45,14 +45,22 @@ print("fitted", flush=True)
 """
 
 
-@dataclass(frozen=True)
+@dataclass
 class Kind:
-    """What is interrupted, with which signal, and until when."""
+    """What is interrupted, with which signal, and how many seconds a run lasts, as far as is known on a busy machine."""
 
     program: str
     number: signal.Signals
     cold: bool
-    longest: float
+    lasts: float
+
+    def moment(self, generator: random.Random) -> float:
+        """Return a moment of a run."""
+        return generator.uniform(0.0, self.lasts)
+
+    def learn(self, has_finished: bool) -> None:
+        """Come earlier where a run finished before it was interrupted, and a little later otherwise."""
+        self.lasts *= 0.8 if has_finished else 1.02
 
     def __str__(self) -> str:
         return f"{self.program}, {self.number.name}, {'cold' if self.cold else 'warm'}"
@@ -108,7 +116,9 @@ def perform(table: Path, kind: Kind, seed: int) -> Outcome:
         process = subprocess.Popen(
             command(kind, table, folder), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
         )
-        return interrupted(process, kind, random.Random(seed).uniform(0.0, kind.longest), folder)
+        outcome = interrupted(process, kind, kind.moment(random.Random(seed)), folder)
+    kind.learn(outcome.ending == "finished")
+    return outcome
 
 
 def command(kind: Kind, table: Path, folder: Path) -> list[str]:
@@ -171,7 +181,7 @@ def judged_command(code: int, kind: Kind, moment: float, out: str, err: str, fol
     n_charges = len(charges(folder))
     if code == 0 or (code == -kind.number and "labels.parquet" in files_in(folder / "out-sensitive")):
         return "finished", [] if is_whole and n_charges == 1 else ["finished without results"]
-    if "Stopped" not in err and "dpmondrian/cli" not in err and moment < START_SHARE * kind.longest:
+    if "Stopped" not in err and "dpmondrian/cli" not in err and moment < START_SHARE * kind.lasts:
         return "interpreter's start", []
     defects = []
     if code != 128 + kind.number:

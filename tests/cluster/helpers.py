@@ -1,6 +1,10 @@
 """Rows with marks, draws that are noted, and fits that are disturbed."""
 
+import os
+import signal
+import threading
 import time
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -74,3 +78,30 @@ def wait_for_workers(client):
     while set(client.run(lambda dask_worker: dask_worker.status.name, nanny=True).values()) != {"running"}:
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+@contextmanager
+def interrupted_once(file):
+    """Interrupt this process, as Ctrl-C does, when a file appears; no library's own handler takes part."""
+
+    def wait_and_interrupt():
+        wait_until(file.exists)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    thread = threading.Thread(target=wait_and_interrupt)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+        signal.signal(signal.SIGINT, before)
+
+
+def wait_until(holds):
+    """Wait for something that comes about in a minute at most on an idle machine, and raise if it does not in five."""
+    for _ in range(3000):
+        if holds():
+            return
+        time.sleep(0.1)
+    raise AssertionError("It did not come about.")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -146,9 +147,16 @@ def test_a_folder_takes_its_place_before_a_stop_or_not_at_all(tmp_path, monkeypa
     monkeypatch.setattr(os, "rename", stop_and_rename)
     assert work.do(lambda: write("results", False)) == [tmp_path / "results"]
     assert names_in(tmp_path) == ["results"]
-    work = Work()
+    work, seen, remove = Work(), [], shutil.rmtree
+
+    def look_and_remove(folder, **options):
+        seen.append(folder in work.unfinished)
+        remove(folder, **options)
+
+    monkeypatch.setattr(shutil, "rmtree", look_and_remove)
     with pytest.raises(StoppedError):
         work.do(lambda: write("others", True))
+    assert seen == [True], "known as unfinished until it is gone: the process may end in the midst of it"
     assert names_in(tmp_path) == ["results"]
     assert (work.results, work.unfinished) == ([], set())
 

@@ -239,15 +239,23 @@ def _rows(frame: Any) -> Any:
 @contextmanager
 def _cancellable(session: Any) -> Iterator[None]:
     """Let a stop cancel what this thread asks of Spark meanwhile, by a tag; without it, Spark finishes what nobody waits for."""
-    tag = f"dpmondrian-{uuid4()}"
+    tag, (add, remove, cancel) = f"dpmondrian-{uuid4()}", _tagging(session)
     with suppress(Exception):  # some services do not let it be set
-        session.addTag(tag)
+        add(tag)
     try:
-        with cancelled_by_a_stop(lambda: session.interruptTag(tag)):
+        with cancelled_by_a_stop(partial(cancel, tag)):
             yield
     finally:
         with suppress(Exception):
-            session.removeTag(tag)
+            remove(tag)
+
+
+def _tagging(session: Any) -> tuple[Callable[[str], Any], Callable[[str], Any], Callable[[str], Any]]:
+    """Return how work is tagged, no longer tagged, and cancelled by its tag from another thread."""
+    if _is_connect(session):
+        return session.addTag, session.removeTag, session.interruptTag
+    context = session.sparkContext  # the tags of a session are known to the thread that set them only
+    return context.addJobTag, context.removeJobTag, context.cancelJobsWithTag
 
 
 def with_local_properties(frame: Any, function: Callable[[], Answer]) -> Callable[[], Answer]:
@@ -257,12 +265,23 @@ def with_local_properties(frame: Any, function: Callable[[], Answer]) -> Callabl
     from pyspark.sql.utils import is_remote
 
     session = getattr(frame, "sparkSession", None)
-    is_connect = type(session).__module__.startswith("pyspark.sql.connect")
-    # Neither has a thing that is no DataFrame, as will be told, nor a Connect session beside a classic one.
-    if is_remote() != is_connect or not (is_connect or isinstance(session, SparkSession)):
+    if _is_connect(session):
+        return partial(_with_tags, session, session.getTags(), function)
+    # A thing that is no DataFrame has no session, as will be told; and where Connect rules, a classic one is not carried.
+    if is_remote() or not isinstance(session, SparkSession):
         return function
     carried: Callable[[], Answer] = inheritable_thread_target(session)(function)
     return carried
+
+
+def _with_tags(session: Any, tags: set[str], function: Callable[[], Answer]) -> Answer:
+    for tag in tags:
+        session.addTag(tag)
+    return function()
+
+
+def _is_connect(session: Any) -> bool:
+    return ".connect." in type(session).__module__
 
 
 def _collected(answers: Any) -> list[NDArray[np.int64]]:

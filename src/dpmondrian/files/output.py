@@ -66,25 +66,21 @@ def new_folder(path: str | Path, reserve_bytes: int = RESERVED_BYTES) -> Iterato
     with _told(path):
         check_new_folder(path)
         _remove_left_folders(path)
-    temporary, is_finished = _hidden(path), False
-    try:
-        with making(temporary), ExitStack() as stack:
-            with _told(path):
-                with lasting():
-                    temporary.mkdir(mode=0o700)
-                stack.enter_context(_held(temporary))
-                _reserve(temporary / _RESERVE, reserve_bytes)
-            with _full_disk_told(path):
-                yield temporary
-            with lasting(path, finished=temporary), _kept(path, temporary):
-                is_finished = True
-                (temporary / _LOCK).unlink(missing_ok=True)
-                free_reserve(temporary)
-                _sync_tree(temporary)
-                _take_place(temporary, path)
-    finally:
-        if not is_finished:
-            shutil.rmtree(temporary, ignore_errors=True)
+    temporary = _hidden(path)
+    with making(temporary), ExitStack() as unfinished, ExitStack() as stack:
+        with _told(path), lasting():
+            unfinished.callback(shutil.rmtree, temporary, ignore_errors=True)
+            temporary.mkdir(mode=0o700)
+            stack.enter_context(_held(temporary))
+            _reserve(temporary / _RESERVE, reserve_bytes)
+        with _full_disk_told(path):
+            yield temporary
+        with lasting(path, finished=temporary), _kept(path, temporary):
+            unfinished.pop_all()
+            (temporary / _LOCK).unlink(missing_ok=True)
+            free_reserve(temporary)
+            _sync_tree(temporary)
+            _take_place(temporary, path)
 
 
 @contextmanager

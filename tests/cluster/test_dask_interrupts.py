@@ -1,0 +1,29 @@
+"""An interrupt ends a fit that waits for Dask, and Dask drops what was under way."""
+
+import pandas as pd
+import pytest
+
+from dpmondrian import DPM
+
+from .helpers import interrupted_once, wait_until
+
+
+def test_an_interrupt_cancels_what_dask_works_on(dask_client, tmp_path):
+    dataframe = pytest.importorskip("dask.dataframe")
+
+    def block(part, begun=str(tmp_path / "begun"), free=str(tmp_path / "free")):
+        import os
+        import time
+
+        open(begun, "w").close()
+        while not os.path.exists(free):
+            time.sleep(0.05)
+        return part
+
+    rows = pd.DataFrame({"a": [20.0] * 100, "b": [80.0] * 100})
+    table = dataframe.from_pandas(rows, npartitions=1).map_partitions(block, meta=rows)
+    with dask_client.as_current(), interrupted_once(tmp_path / "begun"), pytest.raises(KeyboardInterrupt):
+        DPM(bounds=(0, 100)).fit(table)
+    wait_until(lambda: not any(dask_client.processing().values()))
+    assert not (tmp_path / "free").exists()
+    (tmp_path / "free").touch()
