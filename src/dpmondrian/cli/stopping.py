@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from dpmondrian.cli.show import say, say_text
 from dpmondrian.interrupts import Work, current_work
+from dpmondrian.printable import printable
 
 if TYPE_CHECKING:
     from dpmondrian.files.budget import Budget
@@ -76,7 +77,7 @@ class Command(Work):
             is_quiet = self.stop()
             words = self.last_words(is_quiet)
             self._clean_up()
-            os.write(terminal, words.encode(errors="replace"))
+            os.write(terminal, "\n".join(map(printable, words.split("\n"))).encode(errors="replace"))
         finally:
             os._exit(code)
 

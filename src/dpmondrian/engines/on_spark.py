@@ -264,7 +264,7 @@ def with_local_properties(frame: Any, function: Callable[[], Answer]) -> Callabl
     from pyspark.sql import SparkSession
     from pyspark.sql.utils import is_remote
 
-    session = getattr(frame, "sparkSession", None)
+    session: Any = getattr(frame, "sparkSession", None)
     if _is_connect(session):
         return partial(_with_tags, session, session.getTags(), function)
     # A thing that is no DataFrame has no session, as will be told; and where Connect rules, a classic one is not carried.
