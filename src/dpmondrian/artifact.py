@@ -10,6 +10,7 @@ import hashlib
 import io
 import itertools
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -46,7 +47,8 @@ _MOST_LINES, _LONGEST_TEXT = 1000, 10**5  # of the privacy statement
 _LARGEST_ERROR = 1e120
 """Noise is up to 2**45 times, the range up to 1e3 (logarithms) times what the largest bound is, 1e100."""
 _LARGEST_NUMBER = 1e300
-_FORMULA_SIGNS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+_FORMULA = re.compile("(^|[;,|\t])(?=[ ]*[=+\\-@\uff1d\uff0b\uff0d\uff20])")
+"""Where a formula begins: at the start of a name, and after what a spreadsheet may take for the end of a cell."""
 
 
 @dataclass(frozen=True)
@@ -190,7 +192,8 @@ class Release:
                 raise ValueError("it holds fields that no release has, or values of another kind")
             return release, digest
         except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
-            raise ReleaseFileError(f"The saved release is damaged: {error!s:.200}.") from None
+            words = f"{error!s:.200}".rstrip(".")
+            raise ReleaseFileError(f"The saved release is damaged: {words}.") from None
 
     @classmethod
     def load(cls, path: str | Path) -> Release:
@@ -277,7 +280,7 @@ def text_of(path: str | Path) -> str:
 def _no_formula(name: str) -> str:
     """Return a name that no spreadsheet computes or hands to another program (OWASP, "CSV injection")."""
     name = printable(name)
-    return f"'{name}" if name.startswith(_FORMULA_SIGNS) else name
+    return _FORMULA.sub(r"\1'", name)
 
 
 def _parsed(text: str) -> Any:

@@ -99,8 +99,9 @@ def kind_of_ids(type_: Any) -> str | None:
     from pyarrow import types
 
     if isinstance(type_, pa.BaseExtensionType):
+        # Of others, such as pandas' periods, the type may say more than its text, and one number stand for two values.
         inner = kind_of_ids(type_.storage_type)
-        return inner if inner in ("text", "bytes", None) else f"{type_} {inner}"
+        return inner if inner in ("text", "bytes") else None
     if types.is_dictionary(type_):
         return kind_of_ids(type_.value_type)
     if _is_text(type_):
@@ -166,6 +167,8 @@ def _bytes_of(array: Any) -> Any:
         parts = [_bytes_of(chunk) for chunk in array.chunks]
         return pa.concat_arrays(parts) if parts else pa.array([], pa.large_binary())
     if isinstance(array, pa.ExtensionArray):
+        if kind_of_ids(array.type) is None:
+            raise _NoIdError(_OTHER)
         return _bytes_of(array.storage)
     if types.is_dictionary(array.type):
         return _bytes_of(array.dictionary).take(array.indices)

@@ -195,3 +195,10 @@ def test_commands_print_through_one_door():
                 if name in ("print", "typer.echo", "typer.secho", "click.echo", "sys.stdout.write", "sys.stderr.write"):
                     found.append((path.name, call.lineno))
     assert found == []
+
+
+@pytest.mark.parametrize("separator", ";,|")
+def test_no_cell_is_a_formula_where_cells_end_otherwise(separator):
+    """A spreadsheet of another country ends its cells at a semicolon."""
+    head = release_of(f"x{separator}=1+1{separator}", "y").to_csv().splitlines()[0]
+    assert f"x{separator}'=1+1{separator}" in head

@@ -429,3 +429,14 @@ def test_persons_are_told_apart_by_value_not_by_code():
     """A dictionary may hold one value twice, and a missing one."""
     ids = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 3], pa.uint8()), pa.array(["ann", "bob", "ann", None]))
     assert kept_per_value(pa.table({"who": ids, "x": [1.0, 2.0, 3.0, 4.0]}), 1).total() == 2
+
+
+def test_ids_whose_type_says_more_than_its_numbers_are_refused():
+    """Month 5 and day 5 are both the number 5."""
+    for frequency in "MD":
+        column = pd.Series(pd.PeriodIndex.from_ordinals(range(4), freq=frequency), name="id")
+        array = pa.array(column)
+        assert identities.kind_of_ids(array.type) is None
+        table = pa.table({"id": array, "x": [0.1, 0.2, 0.3, 0.4]})
+        with pytest.raises(DataError, match="person_id"):
+            DPM(bounds={"x": (0, 1)}, person_id="id", random_state=0).fit(table)

@@ -7,6 +7,7 @@ import hashlib
 import os
 import re
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -219,7 +220,10 @@ def _appearing(
 
 def _hidden(path: Path) -> Path:
     """Return a name beside a path for what is not finished."""
-    return path.absolute().with_name(f"{_leftover_prefix(path.absolute())}{os.urandom(8).hex()}.part")
+    own = (
+        time.time_ns() ^ os.getpid() << 40
+    ) % 2**64  # nobody else's; it need not be a secret, so no randomness is asked for
+    return path.absolute().with_name(f"{_leftover_prefix(path.absolute())}{own:016x}.part")
 
 
 def remove_leftovers(path: Path) -> None:
@@ -280,6 +284,11 @@ def check_new_folder(path: Path) -> None:
     _check_parent(path)
     if path.is_symlink() or (path.exists() and not path.is_dir()):
         raise _exists(path)
+    if path.is_dir() and (path.is_mount() or path.resolve() == Path.cwd()):
+        raise OutputError(
+            f"The folder {str(path)!r} cannot be replaced: it is the current folder, or another disk is mounted there. Name a new folder "
+            "in it."
+        )
     if path.is_dir() and any(path.iterdir()):
         raise OutputError(
             f"The folder {str(path)!r} exists and is not empty. Choose another name, or remove it first; results are "
@@ -320,7 +329,7 @@ def _reserve(file: Path, n_bytes: int) -> None:
 
 def _fill(handle: int, n_bytes: int) -> None:
     """Write bytes that a file system cannot leave out or compress away, and wait for them."""
-    block = os.urandom(2**20)
+    block = hashlib.shake_256(b"reserve").digest(2**20)
     while n_bytes > 0:
         n_bytes -= os.write(handle, block[:n_bytes])
     os.fsync(handle)

@@ -235,7 +235,12 @@ def _budget_faults(release: Release, budget: BudgetState) -> Iterator[str]:
 def _words_of_the_holder(release: Release, budget: BudgetState | None) -> Iterator[Check]:
     """Yield what no check can show."""
     yield Check("noise", OPEN, "that the values were drawn as the ledger says, from rows, is the word of the publisher")
-    known = "day and version" if budget is not None else "day, name of the data set and version"
-    yield Check("origin", OPEN, f"{known} are the word of the publisher")
+    yield Check(
+        "errors",
+        OPEN,
+        "the standard errors of sizes and centres, and the strengths of cuts, are the word of the publisher",
+    )
+    known = "day, version" if budget is not None else "day, name of the data set, version"
+    yield Check("origin", OPEN, f"{known} and number of earlier fits are the word of the publisher")
     if release.privacy.bounds_epsilon == 0.0:
         yield Check("bounds", OPEN, "that bounds and categories were public knowledge is the word of the publisher")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.coordinates import Coordinates
+from dpmondrian.domain import Category
 
 if TYPE_CHECKING:
     from dpmondrian.algorithm import Settings
@@ -32,6 +33,11 @@ def tree_faults(release: Release, settings: Settings) -> Iterator[str]:
         yield f"sizes are numbers of {counted}, and the tree says otherwise"
     if (tree.leaf_centres is not None or tree.strength is not None) and not settings.finds_k:
         yield "the tree has a hierarchy, which this variant does not measure"
+    leaf = tree.column < 0
+    if np.any(tree.column[leaf] != -1) or np.any(tree.left[leaf] != -1) or np.any(tree.right[leaf] != -1):
+        yield "a part of the tree that is not cut names a column or parts of its own"
+    if np.any((tree.cluster >= 0) != leaf):
+        yield "a part of the tree that is cut has a cluster, or one that is not cut has none"
     if not _cuts_are_within_boxes(release):
         yield "a cut lies beyond the bounds of its column, or outside of its part of the table"
 
@@ -74,13 +80,16 @@ def size_faults(release: Release, settings: Settings) -> Iterator[str]:
         yield "the sizes of two parts of the tree do not add up to the part that was cut"
     if np.any(np.diff(release.sizes) > 0.0):
         yield "the clusters are not sorted by size"
-    most = _FAR * (release.size_errors.sum() + tree.size_error[0]) + _ROUNDING * abs(tree.size[0])
+    together = np.sqrt(
+        (release.size_errors**2).sum() + tree.size_error[0] ** 2
+    )  # at most: the errors have a part in common
+    most = _FAR * together + _ROUNDING * abs(tree.size[0])
     if abs(release.sizes.sum() - tree.size[0]) > most:
         yield "the sizes of the clusters do not add up to that of the tree, as far as their errors allow"
 
 
 def centre_faults(release: Release, settings: Settings) -> Iterator[str]:
-    """Yield why there cannot be so many clusters, or centres are not among the columns."""
+    """Yield why there cannot be so many clusters, or shares of categories are none."""
     n_clusters, n_leaves = len(release.sizes), release.tree.n_leaves
     if settings.n_clusters is None and n_clusters > n_leaves:
         yield "there are more clusters than parts of the tree"
@@ -88,3 +97,10 @@ def centre_faults(release: Release, settings: Settings) -> Iterator[str]:
         yield f"there are {n_clusters} clusters, and 'n_clusters' is {settings.n_clusters}"
     if settings.n_clusters is not None and settings.paper and n_clusters > settings.n_clusters:
         yield f"there are {n_clusters} clusters, more than 'n_clusters' = {settings.n_clusters}"
+    begin = 0
+    for column in release.schema.columns:
+        width = len(column.levels) if isinstance(column, Category) else 1
+        shares = release.centres[:, begin : begin + width].sum(axis=1)
+        if isinstance(column, Category) and np.any(np.abs(shares - 1.0) > _ROUNDING * width):
+            yield f"the shares of the categories of {column.name!r} do not add up to one"
+        begin += width
