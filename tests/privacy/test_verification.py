@@ -245,7 +245,12 @@ def test_every_check_holds_and_says_what_is_not_checked(releases, case):
     result = verify(*Release.parsed(json.dumps(releases[case])))
     states = {check.name: check.state for check in result.checks}
     assert result.failed == ()
-    assert {name for name, state in states.items() if state == "not checkable"} == {"noise", "origin", "bounds"}
+    assert {name for name, state in states.items() if state == "not checkable"} == {
+        "bounds",
+        "errors",
+        "noise",
+        "origin",
+    }
     assert {"digest", "statement", "ledger", "price", "tree", "sizes", "centres", "account"} < states.keys()
     assert "does not contradict itself" in result.verdict
     assert json.loads(json.dumps(result.to_dict()))["digest"] == releases[case]["digest"]
@@ -282,3 +287,18 @@ def test_plans_and_words_belong_to_the_format_version():
         said.append((draws, words))
     digest = hashlib.sha256(json.dumps(said).encode()).hexdigest()
     assert (FORMAT_VERSION, digest[:16]) == (3, "bc73cc87b9e3a519")
+
+
+def test_shares_and_leaves_that_cannot_be_are_refused(releases):
+    """Contradictions that no price shows, under a digest to match."""
+    values = json.loads(json.dumps(releases["categories"]))
+    assert not is_refused(values)
+    columns = [column for column in values["columns"] if "categories" in column]
+    first = next(j for j, column in enumerate(values["columns"]) if "categories" in column)
+    shares = changed(values, ("clusters", 0, "centre", first), 1.0)
+    shares = changed(shares, ("clusters", 0, "centre", first + 1), 1.0)
+    assert columns
+    assert is_refused(shares)
+    leaf = values["tree"]["column"].index(-1)
+    for field, new in (("column", -10), ("left", 0), ("cluster", -1)):
+        assert is_refused(changed(values, ("tree", field, leaf), new))
