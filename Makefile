@@ -34,11 +34,11 @@ format: $(STAMP)  ## bring the code into style
 types: $(STAMP)  ## check types
 	$(BIN)/mypy
 
-bench: $(STAMP)  ## quality, speed and memory against KMeans (needs the data sets, see benchmarks/README.md)
-	status=0; $(BIN)/python -m benchmarks.quality || status=1; $(BIN)/python -m benchmarks.speed && exit $$status
+bench: $(STAMP)  ## quality, speed and memory against KMeans (needs the data sets, see lab/src/dpmondrian_lab/benchmarks/README.md)
+	status=0; $(BIN)/python -m dpmondrian_lab.benchmarks.quality || status=1; $(BIN)/python -m dpmondrian_lab.benchmarks.speed && exit $$status
 
 scale: $(STAMP)  ## time and memory from 1e5 to 1e7 rows on every engine, beside KMeans and reading the file: an hour or more
-	$(BIN)/python -m benchmarks.scale
+	$(BIN)/python -m dpmondrian_lab.benchmarks.scale
 
 reproduce: $(STAMP)  ## the paper's evaluation in small, into results-quick (see results/README.md)
 	$(BIN)/dpm reproduce all --quick
@@ -65,16 +65,16 @@ sbom: $(STAMP)  ## list the locked dependencies with their hashes, as CycloneDX,
 	  --pyproject pyproject.toml --mc-type library --output-reproducible --output-file sbom.json
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache demo-output benchmarks/output
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache demo-output lab/src/dpmondrian_lab/benchmarks/output
 
 lock:  ## choose new versions of all dependencies
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --group dev --upgrade \
 	  pyproject.toml -o requirements.lock
 
 # uv installs the locked versions, checked by hash; where it is missing it is taken from PyPI into the environment itself.
-$(STAMP): pyproject.toml requirements.lock
+$(STAMP): pyproject.toml lab/pyproject.toml requirements.lock
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check "uv>=0.5"
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode --require-hashes -r requirements.lock
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps -e .
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps -e . -e lab
 	touch $@

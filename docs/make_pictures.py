@@ -20,15 +20,16 @@ from unittest import mock
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian import DPM, NotReleasableWarning, Schema, Tree, algorithm
-from dpmondrian.datasets import DatasetNotFoundError, get, shapes
-from dpmondrian.grid import Grid
-from dpmondrian.joining.bridges import BRIDGE_BINS, FLAT_SHARE, Bridges, measure_bridges
-from dpmondrian.metrics import adjusted_rand
-from dpmondrian.release import Door
-from dpmondrian.reporting.figures.style import drawing
-from dpmondrian.scoring import STEPS
-from dpmondrian.scoring.valley import VALLEY_WEIGHT, ValleyScore, window_widths
+from dpmondrian import DPM, NotReleasableWarning, Schema, Tree
+from dpmondrian.dpm import algorithm
+from dpmondrian.dpm.joining.bridges import BRIDGE_BINS, FLAT_SHARE, Bridges, measure_bridges
+from dpmondrian.dpm.scores import STEPS
+from dpmondrian.dpm.scores.valley import VALLEY_WEIGHT, ValleyScore, window_widths
+from dpmondrian.engines.grid import Grid
+from dpmondrian.privacy.door import Door
+from dpmondrian.quality import adjusted_rand
+from dpmondrian_lab.datasets import DatasetNotFoundError, get, shapes
+from dpmondrian_lab.pages.figures.style import drawing
 
 FOLDER = Path(__file__).parent / "images"
 RUNS = 20
@@ -48,7 +49,7 @@ def fit(rows: Any, bounds: Any, run: int, epsilon: float = 1.0, **parameters: An
         return DPM(epsilon=epsilon, bounds=bounds, random_state=1000 + run, **parameters).fit(rows)
 
 
-# Data that dpmondrian.datasets.shapes does not have
+# Data that dpmondrian_lab.datasets.shapes does not have
 
 
 def ages(seed: int = 0) -> Rows:

@@ -10,8 +10,8 @@ from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
 from dpmondrian import DPM
-from dpmondrian.datasets.examples import EXAMPLES
-from dpmondrian.report import render_report
+from dpmondrian.samples.examples import EXAMPLES
+from dpmondrian.show.report import render_report
 
 IMAGES = Path(__file__).parent / "images"
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-dev-shm-usage")

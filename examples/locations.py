@@ -4,8 +4,8 @@ import sys
 from pathlib import Path
 
 from dpmondrian import DPM
-from dpmondrian.datasets.examples import locations
-from dpmondrian.report import render_report
+from dpmondrian.samples.examples import locations
+from dpmondrian.show.report import render_report
 
 
 def main(folder: Path) -> None:

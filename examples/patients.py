@@ -4,9 +4,9 @@ import sys
 from pathlib import Path
 
 from dpmondrian import DPM, Budget, BudgetError
-from dpmondrian.datasets.examples import EXAMPLES, patients
-from dpmondrian.plan import forecast
-from dpmondrian.report import render_report
+from dpmondrian.forecast import forecast
+from dpmondrian.samples.examples import EXAMPLES, patients
+from dpmondrian.show.report import render_report
 
 
 def main(folder: Path) -> None:

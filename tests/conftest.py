@@ -34,8 +34,8 @@ def pytest_make_parametrize_id(val):
 @pytest.fixture(autouse=True)
 def no_earlier_fits(monkeypatch):
     """Forget the fits of other tests, as a new process would: statements say how many there were without a budget."""
-    if "dpmondrian.spending" in sys.modules:
-        monkeypatch.setattr("dpmondrian.spending._UNCHARGED", set())
+    if "dpmondrian.accounts.spending" in sys.modules:
+        monkeypatch.setattr("dpmondrian.accounts.spending._UNCHARGED", set())
 
 
 @pytest.fixture

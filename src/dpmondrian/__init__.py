@@ -18,10 +18,7 @@ TYPE_CHECKING = (
 if TYPE_CHECKING:
     from typing import Any
 
-    from dpmondrian.accounting.statement import PrivacyStatement
-    from dpmondrian.artifact import Release
-    from dpmondrian.bounds import suggest_bounds
-    from dpmondrian.domain import Category, Column, Schema
+    from dpmondrian.accounts.budget import Budget
     from dpmondrian.engines.resources import Resources
     from dpmondrian.estimator import DPM
     from dpmondrian.exceptions import (
@@ -39,8 +36,11 @@ if TYPE_CHECKING:
         ReleaseFileError,
         WeakPromiseWarning,
     )
-    from dpmondrian.files.budget import Budget
-    from dpmondrian.tree.structure import Tree
+    from dpmondrian.release.release import Release
+    from dpmondrian.release.statement import PrivacyStatement
+    from dpmondrian.release.tree import Tree
+    from dpmondrian.schema.columns import Category, Column, Schema
+    from dpmondrian.suggest.bounds import suggest_bounds
 
 __all__ = [
     "DPM",
@@ -71,15 +71,15 @@ __all__ = [
 
 _HOMES = {
     "DPM": "estimator",
-    "Budget": "files.budget",
-    "Category": "domain",
-    "Column": "domain",
-    "PrivacyStatement": "accounting.statement",
-    "Release": "artifact",
+    "Budget": "accounts.budget",
+    "Category": "schema.columns",
+    "Column": "schema.columns",
+    "PrivacyStatement": "release.statement",
+    "Release": "release.release",
     "Resources": "engines.resources",
-    "Schema": "domain",
-    "Tree": "tree.structure",
-    "suggest_bounds": "bounds",
+    "Schema": "schema.columns",
+    "Tree": "release.tree",
+    "suggest_bounds": "suggest.bounds",
 }
 
 

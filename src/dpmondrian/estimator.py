@@ -15,30 +15,30 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from dpmondrian import _validation as check
-from dpmondrian.accounting.statement import PrivacyStatement, make_statement
-from dpmondrian.algorithm import Clustering, Settings, cluster, make_plan
-from dpmondrian.artifact import Release
-from dpmondrian.coordinates import Coordinates
-from dpmondrian.domain import Bounds, Schema, categories_in, names_in
-from dpmondrian.doubts import warn_of_few_rows, warn_of_promise
+from dpmondrian.accounts.spending import Spending, held_journal, run_facts
+from dpmondrian.common import checks as check
+from dpmondrian.common.interrupts import lasting, undisturbed
+from dpmondrian.dpm.algorithm import Clustering, Settings, cluster, make_plan
+from dpmondrian.dpm.settings import check_columns, checked_settings
 from dpmondrian.engines.local import LocalEngine, LocalSource
 from dpmondrian.engines.missing import MISSING_RULES
 from dpmondrian.engines.resources import Resources
 from dpmondrian.engines.sources import Source, carried, open_source
 from dpmondrian.exceptions import DataError, NotReleasableWarning, ParameterError
-from dpmondrian.frames import Reader, Table
-from dpmondrian.interrupts import lasting, undisturbed
-from dpmondrian.labelling import Labeller
-from dpmondrian.persons import PersonLimit
-from dpmondrian.release import OBSERVER, Door
-from dpmondrian.settings import check_columns, checked_settings
-from dpmondrian.spending import Spending, held_journal, run_facts
-from dpmondrian.tree.structure import Tree
+from dpmondrian.forecast.doubts import warn_of_few_rows, warn_of_promise
+from dpmondrian.privacy.door import OBSERVER, Door
+from dpmondrian.release.labelling import Labeller
+from dpmondrian.release.release import Release
+from dpmondrian.release.statement import PrivacyStatement, make_statement
+from dpmondrian.release.tree import Tree
+from dpmondrian.schema.columns import Bounds, Schema, categories_in, names_in
+from dpmondrian.schema.coordinates import Coordinates
+from dpmondrian.tables.frames import Reader, Table
+from dpmondrian.tables.persons import PersonLimit
 
 if TYPE_CHECKING:
-    from dpmondrian.files.budget import Budget
-    from dpmondrian.files.checkpoint import Checkpoint
+    from dpmondrian.accounts.budget import Budget
+    from dpmondrian.accounts.checkpoint import Checkpoint
 
 __all__ = ["DPM"]
 
@@ -216,7 +216,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         ----------
         X : table of shape (n_samples, n_features)
             In memory: NumPy array, or pandas, polars or Arrow table. Of any size: path, glob or folder of Parquet, CSV or
-            Arrow files, or a list of these, or of `dpmondrian.files.source.Source` where a delimiter or a query must be
+            Arrow files, or a list of these, or of `dpmondrian.tables.source.Source` where a delimiter or a query must be
             said; DuckDB relation; polars LazyFrame; Arrow Dataset; function that returns a new Arrow RecordBatchReader at each
             call. Of all these only the columns that `bounds` names are read. On a cluster: Spark or Dask DataFrame, Dask Array;
             dpmondrian must be installed on the workers.
@@ -406,7 +406,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             Where to draw; None for a new figure.
         """
         check_is_fitted(self)
-        from dpmondrian.report.picture import plot_clusters
+        from dpmondrian.show.report.picture import plot_clusters
 
         return plot_clusters(self.release_, x, y, ax)
 
@@ -505,7 +505,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         """Return what notebooks show: the released clusters, or scikit-learn's display before a fit."""
         if not hasattr(self, "release_"):
             return str(super()._repr_html_())
-        from dpmondrian.report.snippets import release_html
+        from dpmondrian.show.report.snippets import release_html
 
         return release_html(self.release_)
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpmondrian.printable import printable
+from dpmondrian.common.printable import printable
 
 __all__ = [
     "BoundsError",

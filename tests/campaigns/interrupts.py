@@ -22,8 +22,8 @@ from pathlib import Path
 
 import numpy as np
 
-from dpmondrian.files.budget import Budget, BudgetEntry
-from dpmondrian.files.checkpoint import Checkpoint
+from dpmondrian.accounts.budget import Budget, BudgetEntry
+from dpmondrian.accounts.checkpoint import Checkpoint
 
 ALLOWED_SECONDS = 2.0
 HANG_SECONDS = 60.0

@@ -9,13 +9,13 @@ import pyarrow.parquet
 import pytest
 
 from dpmondrian import DPM
-from dpmondrian.artifact import Release
 from dpmondrian.cli import cluster as command
 from dpmondrian.cli import inputs
 from dpmondrian.cli.progress import FitBars
 from dpmondrian.engines.store import Store
-from dpmondrian.files import arrow_files
-from dpmondrian.files.tables import Source, read_columns
+from dpmondrian.release.release import Release
+from dpmondrian.tables.files import Source, read_columns
+from dpmondrian.tables.formats import arrow_files
 
 from .conftest import BOUNDS, people_lines
 

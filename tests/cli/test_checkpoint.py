@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from dpmondrian import Budget
+from dpmondrian.accounts.checkpoint import Checkpoint, RunJournal
 from dpmondrian.cli import cluster as command
-from dpmondrian.files.checkpoint import Checkpoint, RunJournal
 
 from .conftest import BOUNDS, HEADER, people_lines
 
@@ -44,7 +44,7 @@ def stop_after_every(monkeypatch):
 KILLED = """
 import os, signal, sys
 from dpmondrian.cli.main import main
-from dpmondrian.files.checkpoint import RunJournal
+from dpmondrian.accounts.checkpoint import RunJournal
 real = RunJournal.keep
 def keep(self, name, level, released):
     real(self, name, level, released)
@@ -159,7 +159,7 @@ KILLED_AFTERWARDS = """
 import json, os, shutil, signal, sys
 os.chdir(sys.argv[1])
 from dpmondrian.cli import cluster, main
-import dpmondrian.estimator, dpmondrian.kernels.compiled, dpmondrian.report, pyarrow.csv, pyarrow.parquet
+import dpmondrian.estimator, dpmondrian.kernels.compiled, dpmondrian.show.report, pyarrow.csv, pyarrow.parquet
 os.fsync = lambda handle: None  # a kill takes nothing that the system has been told
 changing = ["link", "replace", "rename", "unlink", "mkdir", "rmdir"]
 

@@ -15,8 +15,8 @@ import pyarrow.parquet
 import pytest
 
 from dpmondrian import DPM, Budget
-from dpmondrian.artifact import Release
-from dpmondrian.files.schema_file import read_schema
+from dpmondrian.release.release import Release
+from dpmondrian.schema.files import read_schema
 
 from .conftest import BOUNDS, people_lines
 

@@ -7,10 +7,10 @@ import sys
 
 import pytest
 
+from dpmondrian.accounts.budget import Budget
+from dpmondrian.accounts.checkpoint import Checkpoint
 from dpmondrian.cli import cluster as command
 from dpmondrian.cli.main import main
-from dpmondrian.files.budget import Budget
-from dpmondrian.files.checkpoint import Checkpoint
 
 from .conftest import BOUNDS
 
@@ -90,8 +90,8 @@ STUCK = """
 import signal, sys, time
 from dpmondrian.cli import cluster
 from dpmondrian.cli.main import main
-from dpmondrian.interrupts import lasting
-from dpmondrian.spending import Spending
+from dpmondrian.common.interrupts import lasting
+from dpmondrian.accounts.spending import Spending
 
 def stick(*_, **__):
     print("stuck", flush=True)

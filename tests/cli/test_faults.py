@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from dpmondrian.accounts.budget import Budget
 from dpmondrian.cli.progress import FitBars
-from dpmondrian.files import arrow_files
-from dpmondrian.files.budget import Budget
+from dpmondrian.tables.formats import arrow_files
 
 from .conftest import BOUNDS, CANARY, written
 
@@ -169,7 +169,7 @@ def small_files():
 
 LITTLE_RESERVED = """
 from dpmondrian.cli.main import main
-from dpmondrian.files.output import new_folder
+from dpmondrian.common.whole_files import new_folder
 new_folder.__wrapped__.__defaults__ = (10_000,)
 main()
 """

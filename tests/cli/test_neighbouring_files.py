@@ -9,10 +9,11 @@ import re
 
 import pytest
 
-from dpmondrian import bounds as bounds_module
-from dpmondrian import estimator, spending
-from dpmondrian.files.tables import pieces_of
-from dpmondrian.release import Door
+from dpmondrian import estimator
+from dpmondrian.accounts import spending
+from dpmondrian.privacy.door import Door
+from dpmondrian.suggest import bounds as bounds_module
+from dpmondrian.tables.files import pieces_of
 
 from .conftest import BOUNDS, HEADER, people_lines
 

@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
+from dpmondrian.accounts.budget import Budget
 from dpmondrian.cli import cluster as command
-from dpmondrian.files.budget import Budget
 
 from .conftest import BOUNDS
 
@@ -48,8 +48,8 @@ def test_a_command_does_without_threads(dpm, people, tmp_path, monkeypatch):
 
 LIMITED = """
 import resource, sys
-import dpmondrian.estimator, dpmondrian.files.tables, dpmondrian.report, pyarrow.csv, pyarrow.parquet
-import dpmondrian.cli.cluster, dpmondrian.files.checkpoint, dpmondrian.streams.file_stream
+import dpmondrian.estimator, dpmondrian.tables.files, dpmondrian.show.report, pyarrow.csv, pyarrow.parquet
+import dpmondrian.cli.cluster, dpmondrian.accounts.checkpoint, dpmondrian.tables.streams.file_stream
 from dpmondrian.cli.main import main
 pages = int(open("/proc/self/statm").read().split()[0])
 assert "opendp" not in sys.modules

@@ -11,7 +11,7 @@ import pyarrow.parquet
 import pytest
 from filelock import FileLock
 
-from dpmondrian.files.budget import Budget
+from dpmondrian.accounts.budget import Budget
 
 from .conftest import BOUNDS, CANARY, HEADER, people_lines, written
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpmondrian import DPM, DataError
-from dpmondrian.mechanisms.sampler import Sampler
+from dpmondrian.privacy.mechanisms.sampler import Sampler
 
 WORD, VALUE = "ZXCANARY", 12345.678901
 

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from dpmondrian import DPM, DataError
+from dpmondrian.accounts.checkpoint import Checkpoint
+from dpmondrian.dpm.tree import intervals
 from dpmondrian.engines import on_dask
-from dpmondrian.files.checkpoint import Checkpoint
-from dpmondrian.tree import intervals
 
 from ..engines.test_same_release import SETTINGS, columns_of, digest, parameters_of, patients  # noqa: TID252
 from ..privacy.kept_rows import kept_per_value  # noqa: TID252

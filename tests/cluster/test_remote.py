@@ -7,7 +7,7 @@ import pytest
 
 from dpmondrian import DataError
 from dpmondrian.engines.remote import Failure, guarded, raised
-from dpmondrian.frames import Reader
+from dpmondrian.tables.frames import Reader
 
 LIBRARIES = ("dask", "distributed", "duckdb", "grpc", "polars", "pyspark")
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from dpmondrian import DPM, Budget, DataError
+from dpmondrian.dpm.tree import intervals
 from dpmondrian.engines import base, on_spark
-from dpmondrian.tree import intervals
 
 from ..engines.test_same_release import columns_of, digest, parameters_of, patients  # noqa: TID252
 from ..privacy.kept_rows import kept_per_value  # noqa: TID252

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from dpmondrian.coordinates import Coordinates
-from dpmondrian.domain import Column, Schema
+from dpmondrian.dpm.tree.grower import Node
+from dpmondrian.dpm.tree.histograms import NodeHistograms
 from dpmondrian.engines.base import Splits
+from dpmondrian.engines.grid import Grid
 from dpmondrian.engines.local import LocalEngine
-from dpmondrian.frames import read_table
-from dpmondrian.grid import Grid
-from dpmondrian.tree.grower import Node
-from dpmondrian.tree.histograms import NodeHistograms
+from dpmondrian.schema.columns import Column, Schema
+from dpmondrian.schema.coordinates import Coordinates
+from dpmondrian.tables.frames import read_table
 
 SCHEMA = Schema((Column("x", 0.0, 1.0), Column("y", 0.0, 1.0)))
 

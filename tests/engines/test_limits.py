@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpmondrian import DPM
+from dpmondrian.common.threads import Threads
 from dpmondrian.engines.limits import limited_stream
 from dpmondrian.engines.store import Store
 from dpmondrian.exceptions import DataError
-from dpmondrian.frames import Reader, read_table
-from dpmondrian.persons import PersonLimit
-from dpmondrian.streams import open_stream
-from dpmondrian.threads import Threads
+from dpmondrian.tables.frames import Reader, read_table
+from dpmondrian.tables.persons import PersonLimit
+from dpmondrian.tables.streams import open_stream
 
 KEY = np.array([3, 4], dtype=np.uint64)
 

@@ -3,19 +3,19 @@
 import numpy as np
 import pytest
 
-from dpmondrian import threads
-from dpmondrian.coordinates import Coordinates
-from dpmondrian.domain import Column, Schema
+from dpmondrian.common import threads
 from dpmondrian.engines import coded, local
 from dpmondrian.engines import questions as ask
 from dpmondrian.engines.base import Splits
+from dpmondrian.engines.grid import Grid
 from dpmondrian.engines.local import LocalEngine
 from dpmondrian.engines.questions import answer
 from dpmondrian.engines.resources import Resources
 from dpmondrian.exceptions import DataError, ParameterError
-from dpmondrian.frames import read_table
-from dpmondrian.grid import Grid
 from dpmondrian.kernels import reference
+from dpmondrian.schema.columns import Column, Schema
+from dpmondrian.schema.coordinates import Coordinates
+from dpmondrian.tables.frames import read_table
 
 SCHEMA = Schema(
     (

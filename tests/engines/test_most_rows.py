@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpmondrian import DPM, Budget, DataError
-from dpmondrian.baselines import DPLloyd
 from dpmondrian.engines import base
+from dpmondrian_lab.peers import DPLloyd
 
 LIMIT = 300
 PARAMETERS = {"bounds": {"x": (0, 1), "y": (0, 1)}, "random_state": 0, "max_depth": 1}
@@ -67,8 +67,8 @@ def test_rows_that_are_not_kept_do_not_count(engine, tmp_path, monkeypatch):
 
 def test_the_limit_is_the_one_of_the_proofs():
     """Counts in 2**24 parts, and sums of places in 2**12 parts, with noise of 40 scales of 2**45 each, fit 64 bits."""
-    from dpmondrian import release
-    from dpmondrian.grid import PLACES
+    from dpmondrian.engines.grid import PLACES
+    from dpmondrian.privacy import door as release
 
     assert base.MOST_ROWS == 2**32
     noise = 40 * 2**45

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpmondrian import DPM, Budget, Resources, threads
+from dpmondrian import DPM, Budget, Resources
+from dpmondrian.common import threads
+from dpmondrian.dpm.tree import intervals
 from dpmondrian.engines import coded, local
 from dpmondrian.exceptions import ParameterError
-from dpmondrian.tree import intervals
 
 BOUNDS = {"age": (0, 100), "income": (1.0, 1e6, "log"), "visits": (0, 10, "int"), "plan": ["basic", "premium"]}
 SETTINGS = {

@@ -4,19 +4,19 @@ import threading
 
 import pytest
 
-from dpmondrian.threads import Threads
+from dpmondrian.common.threads import Threads
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
 def test_answers_come_in_order_whoever_gives_them(n_threads, monkeypatch):
-    monkeypatch.setattr("dpmondrian.threads.os.cpu_count", lambda: 8)
+    monkeypatch.setattr("dpmondrian.common.threads.os.cpu_count", lambda: 8)
     threads = Threads(None, n_threads)
     assert threads.n_threads == n_threads
     assert threads.map(lambda part: part * part, iter(range(1000))) == [part * part for part in range(1000)]
 
 
 def test_no_more_parts_are_taken_than_there_are_threads(monkeypatch):
-    monkeypatch.setattr("dpmondrian.threads.os.cpu_count", lambda: 8)
+    monkeypatch.setattr("dpmondrian.common.threads.os.cpu_count", lambda: 8)
     lock, in_hand, most = threading.Lock(), [0], [0]
 
     def parts():
@@ -37,7 +37,7 @@ def test_no_more_parts_are_taken_than_there_are_threads(monkeypatch):
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
 def test_an_error_in_any_thread_ends_the_work(n_threads, monkeypatch):
-    monkeypatch.setattr("dpmondrian.threads.os.cpu_count", lambda: 8)
+    monkeypatch.setattr("dpmondrian.common.threads.os.cpu_count", lambda: 8)
     taken = []
 
     def parts():
@@ -56,7 +56,7 @@ def test_an_error_in_any_thread_ends_the_work(n_threads, monkeypatch):
 
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_an_error_of_the_iterator_is_raised(n_threads, monkeypatch):
-    monkeypatch.setattr("dpmondrian.threads.os.cpu_count", lambda: 8)
+    monkeypatch.setattr("dpmondrian.common.threads.os.cpu_count", lambda: 8)
 
     def parts():
         yield 1

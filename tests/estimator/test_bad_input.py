@@ -15,8 +15,8 @@ import pytest
 import scipy.sparse
 
 from dpmondrian import DPM, BoundsError, DataError, DPMondrianError, ParameterError
-from dpmondrian.mechanisms.sampler import Sampler
-from dpmondrian.release import Door
+from dpmondrian.privacy.door import Door
+from dpmondrian.privacy.mechanisms.sampler import Sampler
 
 
 @pytest.fixture(autouse=True)

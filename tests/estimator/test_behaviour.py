@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpmondrian import DPM, frames, threads
+from dpmondrian import DPM
+from dpmondrian.common import threads
+from dpmondrian.tables import frames
 
 SETTINGS = [{}, {"delta": 0}, {"variant": "paper"}, {"n_clusters": 2}, {"n_clusters": 5}, {"rows_per_person": 2}]
 

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpmondrian import DPM, BoundsError, Category, Column, DataError, ParameterError, Schema
-from dpmondrian.baselines import DPLloyd
-from dpmondrian.coordinates import Coordinates
-from dpmondrian.frames import read_table
-from dpmondrian.grid import PLACES, Grid
+from dpmondrian.engines.grid import PLACES, Grid
+from dpmondrian.schema.coordinates import Coordinates
+from dpmondrian.tables.frames import read_table
+from dpmondrian_lab.peers import DPLloyd
 
 BOUNDS = {"age": (0, 100), "income": (0, 100), "plan": ["basic", "premium"]}
 SHARES = np.array([[0.8, 0.15, 0.05], [0.2, 0.7, 0.1], [0.1, 0.1, 0.8]])

@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 
 from dpmondrian import DPM, Budget, BudgetError, CheckpointError, DataError, FinishedRunError, suggest_bounds
-from dpmondrian.audit.recording import record
-from dpmondrian.files.checkpoint import Checkpoint, RunJournal
-from dpmondrian.mechanisms.sampler import Sampler
+from dpmondrian.accounts.checkpoint import Checkpoint, RunJournal
+from dpmondrian.privacy.mechanisms.sampler import Sampler
+from dpmondrian_lab.audit.recording import record
 
 GENERATOR = np.random.default_rng(5)
 ROWS = np.vstack([GENERATOR.normal(20, 3, (1500, 2)), GENERATOR.normal(80, 3, (1500, 2))])
@@ -326,7 +326,7 @@ KILLED = """
 import json, os, signal, sys, warnings
 import numpy as np
 from dpmondrian import DPM, Budget, FinishedRunError
-from dpmondrian.files.checkpoint import Checkpoint
+from dpmondrian.accounts.checkpoint import Checkpoint
 warnings.simplefilter("ignore")
 os.fsync = lambda handle: None  # a kill takes nothing that the system has been told
 folder, seed = sys.argv[1], json.loads(sys.argv[2])

@@ -11,11 +11,11 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from dpmondrian import DPM, BoundsError, Column, DataError, ParameterError, Release, ReleaseFileError, Schema
-from dpmondrian.baselines import FastLloyd
-from dpmondrian.coordinates import Coordinates
+from dpmondrian.engines.grid import Grid
 from dpmondrian.engines.local import LocalEngine
-from dpmondrian.frames import read_table
-from dpmondrian.grid import Grid
+from dpmondrian.schema.coordinates import Coordinates
+from dpmondrian.tables.frames import read_table
+from dpmondrian_lab.peers import FastLloyd
 
 INCOMES = np.array([500.0, 5000.0, 50_000.0])
 INCOME_BOUNDS = {"income": (100, 1e6, "log"), "age": (0, 120)}

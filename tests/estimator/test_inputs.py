@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from dpmondrian import DPM, DataError
-from dpmondrian.frames import read_table
+from dpmondrian.tables.frames import read_table
 
 NAMES = ["a", "b"]
 FRAMES = {

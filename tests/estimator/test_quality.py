@@ -5,9 +5,9 @@ import pytest
 from sklearn.cluster import KMeans
 
 from dpmondrian import DPM
-from dpmondrian.datasets import DATA_SETS
-from dpmondrian.datasets.synthetic import blobs, homes
-from dpmondrian.metrics import accuracy, inertia
+from dpmondrian.quality import accuracy, inertia
+from dpmondrian.samples.synthetic import blobs, homes
+from dpmondrian_lab.datasets import DATA_SETS
 
 
 @pytest.mark.parametrize("parameters", [{}, {"n_clusters": 16}])

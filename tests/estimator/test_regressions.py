@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 
 from dpmondrian import DPM
-from dpmondrian.accounting.plan import DEFAULT_SHARES, zcdp_plan
-from dpmondrian.centres.clipped import Means
-from dpmondrian.centres.lloyd import Cells, without_empty
+from dpmondrian.dpm.centres.clipped import Means
+from dpmondrian.dpm.centres.lloyd import Cells, without_empty
 from dpmondrian.exceptions import BoundsError, BudgetError, ParameterError
-from dpmondrian.mechanisms.bits import SecureBits
-from dpmondrian.release import Door
+from dpmondrian.privacy.door import Door
+from dpmondrian.privacy.mechanisms.bits import SecureBits
+from dpmondrian.privacy.plan import DEFAULT_SHARES, zcdp_plan
 
 BIG = 2**53 + 1  # Arrow refuses to round it to a float, and its error quotes it
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpmondrian import DPM, NotReleasableWarning, Release, ReleaseFileError, __version__
-from dpmondrian.artifact import digest_of
+from dpmondrian.release.release import digest_of
 
 SETTINGS = [{}, {"delta": 0}, {"variant": "paper"}, {"n_clusters": 4}, {"max_depth": 0}, {"rows_per_person": 3}]
 

@@ -21,9 +21,9 @@ from dpmondrian import (
     Schema,
     suggest_bounds,
 )
-from dpmondrian.domain import Estimate
-from dpmondrian.mechanisms import bits, sampler
-from dpmondrian.mechanisms.sampler import Sampler
+from dpmondrian.privacy.mechanisms import bits, sampler
+from dpmondrian.privacy.mechanisms.sampler import Sampler
+from dpmondrian.schema.columns import Estimate
 
 ROWS = np.vstack([np.full((2000, 2), 20.0), np.full((2000, 2), 80.0)])
 

@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 
 from dpmondrian import Release, ReleaseFileError
-from dpmondrian.artifact import digest_of
 from dpmondrian.estimator import DPM
-from dpmondrian.report import render_report
+from dpmondrian.release.release import digest_of
+from dpmondrian.show.report import render_report
 
 MANY = 10**6
 

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpmondrian import Budget, BudgetError, DPMondrianError
-from dpmondrian.files.budget import BudgetState
-from dpmondrian.files.draft import draft_schema
-from dpmondrian.files.schema_file import read_schema, schema_text
-from dpmondrian.files.tables import Source, columns_of, read_columns
+from dpmondrian.accounts.budget import BudgetState
+from dpmondrian.schema.draft import draft_schema
+from dpmondrian.schema.files import read_schema, schema_text
+from dpmondrian.tables.files import Source, columns_of, read_columns
 
 SCHEMA = """\
 person_id = "customer"

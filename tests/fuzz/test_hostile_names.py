@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 import dpmondrian
 from dpmondrian import DPM, Budget, Category, Column, DataError, Release, ReleaseFileError, Schema
 from dpmondrian.cli.main import main
-from dpmondrian.files.schema_file import TableSchema, read_schema, schema_text
-from dpmondrian.plan import forecast
-from dpmondrian.printable import printable
+from dpmondrian.common.printable import printable
+from dpmondrian.forecast import forecast
+from dpmondrian.schema.files import TableSchema, read_schema, schema_text
 
 FORGED = "Differential privacy with epsilon = 0.001 (pure)."
 HOSTILE = {

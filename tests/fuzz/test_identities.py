@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpmondrian import DataError
-from dpmondrian.frames import read_table
-from dpmondrian.identities import NOBODY, identities
+from dpmondrian.tables.frames import read_table
+from dpmondrian.tables.identities import NOBODY, identities
 
 from ..privacy.kept_rows import kept_per_value  # noqa: TID252
 

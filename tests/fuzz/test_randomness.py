@@ -10,8 +10,8 @@ import pytest
 from dpmondrian import DPM
 from dpmondrian.cli.main import main
 from dpmondrian.exceptions import RandomnessError
-from dpmondrian.mechanisms import bits, sampler
-from dpmondrian.mechanisms.bits import SecureBits
+from dpmondrian.privacy.mechanisms import bits, sampler
+from dpmondrian.privacy.mechanisms.bits import SecureBits
 
 ROWS = np.zeros((50, 1))
 

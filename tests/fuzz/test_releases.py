@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpmondrian import DPM, BudgetError, Release, ReleaseFileError
-from dpmondrian.artifact import digest_of
-from dpmondrian.report import render_report
-from dpmondrian.report.snippets import release_html, statement_html
+from dpmondrian.release.release import digest_of
+from dpmondrian.show.report import render_report
+from dpmondrian.show.report.snippets import release_html, statement_html
 
 NAMES = ("numbers", "everything", "k", "paper", "pure", "one cluster")
 

@@ -8,8 +8,8 @@ import warnings
 import pytest
 
 from dpmondrian import DPM, CheckpointError
-from dpmondrian.files.checkpoint import Checkpoint, RunJournal
-from dpmondrian.mechanisms.sampler import Sampler
+from dpmondrian.accounts.checkpoint import Checkpoint, RunJournal
+from dpmondrian.privacy.mechanisms.sampler import Sampler
 
 from .test_models import SETTINGS, wanted_columns
 

@@ -12,9 +12,9 @@ from sklearn.pipeline import make_pipeline
 
 from dpmondrian import DPM, Category, Column, Schema, suggest_bounds
 from dpmondrian import estimator as estimator_module
-from dpmondrian.baselines import EMMC, DPLloyd, FastLloyd, LSHSplits, PEMeans
-from dpmondrian.frames import read_table
-from dpmondrian.report import render_report
+from dpmondrian.show.report import render_report
+from dpmondrian.tables.frames import read_table
+from dpmondrian_lab.peers import EMMC, DPLloyd, FastLloyd, LSHSplits, PEMeans
 
 NUMBERS = {"spend": (0, 20_000), "visits": (0, 100)}
 CATEGORIES = {**NUMBERS, "plan": ["basic", "premium"]}

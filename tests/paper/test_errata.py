@@ -13,14 +13,14 @@ import pytest
 from scipy.stats import norm
 
 from dpmondrian import DPM, NotReleasableWarning
-from dpmondrian.accounting.plan import PAPER_SHARES, paper_offsets, paper_plan
-from dpmondrian.domain import Column, Schema
-from dpmondrian.grid import Grid
-from dpmondrian.metrics import inertia, kmeans_distance, matching_distance
-from dpmondrian.scoring import STEPS
-from dpmondrian.scoring.centreness import centreness_slopes
-from dpmondrian.scoring.combine import Score
-from dpmondrian.tree.intervals import standard_gap
+from dpmondrian.dpm.scores import STEPS
+from dpmondrian.dpm.scores.centreness import centreness_slopes
+from dpmondrian.dpm.scores.combine import Score
+from dpmondrian.dpm.tree.intervals import standard_gap
+from dpmondrian.engines.grid import Grid
+from dpmondrian.privacy.plan import PAPER_SHARES, paper_offsets, paper_plan
+from dpmondrian.quality import inertia, kmeans_distance, matching_distance
+from dpmondrian.schema.columns import Column, Schema
 
 T, Q, ALPHA, DEPTH = 0.3, 1.0 / 12.0, 5.0, 7
 """The paper's parameters."""
@@ -463,7 +463,7 @@ def test_u15_what_the_compared_dp_lloyd_spent(d, factor):
 
 
 def test_u16_a_rejected_cut_leaves_the_next_level_unspent():
-    from dpmondrian.algorithm import ATTEMPTS
+    from dpmondrian.dpm.algorithm import ATTEMPTS
 
     rows = np.random.default_rng(0).normal(0, 20, (2_000, 2))
     entries = {(entry.name, entry.level): entry for entry in fitted(rows).privacy_.entries}

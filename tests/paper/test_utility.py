@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from dpmondrian.domain import Schema
-from dpmondrian.plan import GoodCut, central_cut, count_bound, cut_bound, make_design
-from dpmondrian.release import Door
-from dpmondrian.scoring import STEPS
+from dpmondrian.dpm.scores import STEPS
+from dpmondrian.forecast import GoodCut, central_cut, count_bound, cut_bound, make_design
+from dpmondrian.privacy.door import Door
+from dpmondrian.schema.columns import Schema
 
 T, Q, ALPHA = 0.3, 1.0 / 12.0, 5.0
 SCHEMA = Schema.from_bounds((0, 100), ["x", "y", "z"], [False] * 3)

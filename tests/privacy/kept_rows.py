@@ -5,12 +5,12 @@ from collections import Counter
 import numpy as np
 
 from dpmondrian import Column, Schema
-from dpmondrian.coordinates import Coordinates
+from dpmondrian.engines.grid import Grid
 from dpmondrian.engines.resources import Resources
 from dpmondrian.engines.sources import open_source
-from dpmondrian.frames import Reader
-from dpmondrian.grid import Grid
-from dpmondrian.persons import PersonLimit
+from dpmondrian.schema.coordinates import Coordinates
+from dpmondrian.tables.frames import Reader
+from dpmondrian.tables.persons import PersonLimit
 
 SCHEMA = Schema((Column("x", 0, 63, whole=True),))
 KEY = np.array([7, 11], dtype=np.uint64)

@@ -19,11 +19,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from dpmondrian import BudgetError, DataError, ParameterError, bounds, frames
-from dpmondrian.accounting.plan import bounds_plan
-from dpmondrian.bounds import suggest_bounds
-from dpmondrian.files.budget import Budget
-from dpmondrian.release import Door
+from dpmondrian import BudgetError, DataError, ParameterError
+from dpmondrian.accounts.budget import Budget
+from dpmondrian.privacy.door import Door
+from dpmondrian.privacy.plan import bounds_plan
+from dpmondrian.suggest import bounds
+from dpmondrian.suggest.bounds import suggest_bounds
+from dpmondrian.tables import frames
 
 CANARY = 37.1234567890123
 INTERESTING = [

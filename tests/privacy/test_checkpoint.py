@@ -12,12 +12,12 @@ import textwrap
 import numpy as np
 import pytest
 
-from dpmondrian import release
-from dpmondrian.accounting.plan import Plan, PlannedDraw
+from dpmondrian.accounts.checkpoint import Checkpoint
 from dpmondrian.exceptions import CheckpointError, ParameterError
-from dpmondrian.files.checkpoint import Checkpoint
-from dpmondrian.mechanisms.sampler import Sampler
-from dpmondrian.release import OBSERVER, Door
+from dpmondrian.privacy import door as release
+from dpmondrian.privacy.door import OBSERVER, Door
+from dpmondrian.privacy.mechanisms.sampler import Sampler
+from dpmondrian.privacy.plan import Plan, PlannedDraw
 
 FACTS = {"plan": "of this test"}
 NOISE = "discrete Laplace"

@@ -5,17 +5,17 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dpmondrian.coordinates import Coordinates
-from dpmondrian.domain import Column, Schema
-from dpmondrian.engines.local import LocalEngine
-from dpmondrian.frames import read_table
-from dpmondrian.tree.intervals import (
+from dpmondrian.dpm.tree.intervals import (
     GAP_PERCENTILE,
     SIGMAS,
     choose_n_intervals,
     gap_score_change,
     standard_gap,
 )
+from dpmondrian.engines.local import LocalEngine
+from dpmondrian.schema.columns import Column, Schema
+from dpmondrian.schema.coordinates import Coordinates
+from dpmondrian.tables.frames import read_table
 
 quick = settings(derandomize=True, deadline=None, max_examples=150)
 UPPER = 10.0

@@ -20,11 +20,12 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
-from dpmondrian import DPM, Budget, DataError, identities
-from dpmondrian.files import csv_files, databases, json_files
-from dpmondrian.files.tables import Source, read_columns
-from dpmondrian.identities import identities as ids_of
-from dpmondrian.persons import kept, person_hashes
+from dpmondrian import DPM, Budget, DataError
+from dpmondrian.tables import identities
+from dpmondrian.tables.files import Source, read_columns
+from dpmondrian.tables.formats import csv_files, databases, json_files
+from dpmondrian.tables.identities import identities as ids_of
+from dpmondrian.tables.persons import kept, person_hashes
 
 from .kept_rows import KEY, kept_per_value
 

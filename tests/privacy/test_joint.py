@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from dpmondrian import BudgetError
-from dpmondrian.accounting.joint import (
+from dpmondrian.privacy.accountants.joint import (
     GAUSSIAN_SLACK,
     discreteness,
     gaussian_delta,
@@ -20,9 +20,9 @@ from dpmondrian.accounting.joint import (
     joint_epsilon,
     least_multiplier,
 )
-from dpmondrian.accounting.plan import DEFAULT_SHARES, Plan, PlannedDraw, pure_plan, zcdp_plan
-from dpmondrian.baselines.lsh_splits import leaf_noise, mean_noise
-from dpmondrian.release import Door
+from dpmondrian.privacy.door import Door
+from dpmondrian.privacy.plan import DEFAULT_SHARES, Plan, PlannedDraw, pure_plan, zcdp_plan
+from dpmondrian_lab.peers.lsh_splits import leaf_noise, mean_noise
 
 quick = settings(derandomize=True, deadline=None, max_examples=100)
 GAUSSIAN, LAPLACE = "discrete Gaussian", "discrete Laplace"

@@ -12,18 +12,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpmondrian import DPM, Category, Column, Schema, frames, threads
-from dpmondrian.algorithm import cluster, make_plan
-from dpmondrian.audit import compare_runs
-from dpmondrian.audit.recording import record
-from dpmondrian.coordinates import Coordinates
+from dpmondrian import DPM, Category, Column, Schema
+from dpmondrian.common import threads
+from dpmondrian.dpm.algorithm import cluster, make_plan
+from dpmondrian.dpm.scores import STEPS
 from dpmondrian.engines import coded, local
 from dpmondrian.engines.local import LocalEngine
 from dpmondrian.engines.questions import NodeCounts
-from dpmondrian.frames import read_table
 from dpmondrian.kernels import compiled, reference
-from dpmondrian.release import Door
-from dpmondrian.scoring import STEPS
+from dpmondrian.privacy.door import Door
+from dpmondrian.schema.coordinates import Coordinates
+from dpmondrian.tables import frames
+from dpmondrian.tables.frames import read_table
+from dpmondrian_lab.audit import compare_runs
+from dpmondrian_lab.audit.recording import record
 
 SCHEMA = Schema((Column("x", 0.0, 100.0), Column("y", -1.0, 1.0), Column("z", 0, 10, whole=True)))
 WITH_CATEGORIES = Schema((Column("x", 0.0, 100.0), Column("y", -1.0, 1.0), Category("plan", tuple("bcdef"))))

@@ -113,19 +113,19 @@ def rooms_imported(module):
 @pytest.mark.parametrize(
     "source",
     [
-        "import dpmondrian.mechanisms",
-        "import dpmondrian.mechanisms.noise as quiet",
+        "import dpmondrian.privacy.mechanisms",
+        "import dpmondrian.privacy.mechanisms.noise as quiet",
         "from dpmondrian import mechanisms",
-        "from dpmondrian.mechanisms import noise",
-        "from dpmondrian.mechanisms.noise import discrete_laplace",
+        "from dpmondrian.privacy.mechanisms import noise",
+        "from dpmondrian.privacy.mechanisms.noise import discrete_laplace",
         "from ..mechanisms.noise import discrete_laplace",
         "from .. import mechanisms",
-        "def late():\n    from dpmondrian.mechanisms import noise",
-        "import importlib\nimportlib.import_module('dpmondrian.mechanisms.noise')",
+        "def late():\n    from dpmondrian.privacy.mechanisms import noise",
+        "import importlib\nimportlib.import_module('dpmondrian.privacy.mechanisms.noise')",
     ],
 )
 def test_every_way_to_import_is_seen(source):
-    assert any(within(name, "dpmondrian.mechanisms") for name in imports_of(source, "tree.grower"))
+    assert any(within(name, "dpmondrian.privacy.mechanisms") for name in imports_of(source, "tree.grower"))
 
 
 def test_only_the_door_imports_mechanisms():

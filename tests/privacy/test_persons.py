@@ -13,11 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from dpmondrian import DPM, Budget, DataError, ParameterError, persons
-from dpmondrian.accounting.plan import DEFAULT_SHARES, zcdp_plan
-from dpmondrian.frames import read_table
-from dpmondrian.persons import PersonLimit, kept, kept_in_passes, row_hashes
-from dpmondrian.release import Door
+from dpmondrian import DPM, Budget, DataError, ParameterError
+from dpmondrian.privacy.door import Door
+from dpmondrian.privacy.plan import DEFAULT_SHARES, zcdp_plan
+from dpmondrian.tables import persons
+from dpmondrian.tables.frames import read_table
+from dpmondrian.tables.persons import PersonLimit, kept, kept_in_passes, row_hashes
 
 people = st.lists(st.integers(0, 6), max_size=40)
 words = st.integers(0, 2**64 - 1)

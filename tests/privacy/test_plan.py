@@ -9,8 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpmondrian import DPM, BudgetError
-from dpmondrian.accounting.ledger import Ledger
-from dpmondrian.accounting.plan import (
+from dpmondrian.privacy.accountants.zcdp import (
+    bounded_range_rho,
+    epsilon_from_rho,
+    gaussian_multiplier,
+    gaussian_rho,
+    rho_from_epsilon,
+)
+from dpmondrian.privacy.door import Door
+from dpmondrian.privacy.ledger import Ledger
+from dpmondrian.privacy.plan import (
     CENTRE_PARTS,
     CENTRE_PARTS_WITH_K,
     DEFAULT_SHARES,
@@ -22,14 +30,6 @@ from dpmondrian.accounting.plan import (
     pure_plan,
     zcdp_plan,
 )
-from dpmondrian.accounting.zcdp import (
-    bounded_range_rho,
-    epsilon_from_rho,
-    gaussian_multiplier,
-    gaussian_rho,
-    rho_from_epsilon,
-)
-from dpmondrian.release import Door
 
 BUDGETS = [(0.01, 1e-12), (0.1, 1e-9), (1.0, 1e-7), (1.0, 0.01), (3.0, 1e-5), (20.0, 1e-7), (1e-6, 1e-7), (500.0, 1e-3)]
 DEPTHS = (0, 1, 2, 7, 12)

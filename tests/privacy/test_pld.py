@@ -11,8 +11,17 @@ import pytest
 from scipy.integrate import quad
 
 from dpmondrian import DPM, BudgetError, ParameterError
-from dpmondrian.accounting.joint import discreteness, gaussian_delta, joint_delta, least_multiplier
-from dpmondrian.accounting.plan import (
+from dpmondrian.privacy.accountants.joint import discreteness, gaussian_delta, joint_delta, least_multiplier
+from dpmondrian.privacy.accountants.pld import (
+    PLD_SLACK,
+    Composition,
+    bounded_range_delta,
+    least_factor,
+    recomputed_epsilon,
+)
+from dpmondrian.privacy.accountants.zcdp import epsilon_from_rho
+from dpmondrian.privacy.door import Door
+from dpmondrian.privacy.plan import (
     CENTRE_PARTS_WITH_K,
     DEFAULT_SHARES,
     DEFAULT_SHARES_WITH_K,
@@ -25,17 +34,8 @@ from dpmondrian.accounting.plan import (
     pure_plan,
     zcdp_plan,
 )
-from dpmondrian.accounting.pld import (
-    PLD_SLACK,
-    Composition,
-    bounded_range_delta,
-    least_factor,
-    recomputed_epsilon,
-)
-from dpmondrian.accounting.zcdp import epsilon_from_rho
-from dpmondrian.baselines import EMMC, DPLloyd, FastLloyd, LSHSplits, PEMeans
-from dpmondrian.baselines.base import PeerSettings
-from dpmondrian.release import Door
+from dpmondrian_lab.peers import EMMC, DPLloyd, FastLloyd, LSHSplits, PEMeans
+from dpmondrian_lab.peers.base import PeerSettings
 
 GAUSSIAN = "discrete Gaussian"
 MOSTLY_SPLITS = {"splits": 0.9, "counts": 0.02, "bridges": 0.03, "centres": 0.05}

@@ -6,13 +6,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dpmondrian import DPM, Column, Schema
-from dpmondrian.algorithm import _split_rule, make_plan
-from dpmondrian.grid import Grid
-from dpmondrian.release import Door
-from dpmondrian.scoring import STEPS
-from dpmondrian.scoring.centreness import centreness
-from dpmondrian.scoring.combine import Score
-from dpmondrian.scoring.emptiness import emptiness
+from dpmondrian.dpm.algorithm import _split_rule, make_plan
+from dpmondrian.dpm.scores import STEPS
+from dpmondrian.dpm.scores.centreness import centreness
+from dpmondrian.dpm.scores.combine import Score
+from dpmondrian.dpm.scores.emptiness import emptiness
+from dpmondrian.engines.grid import Grid
+from dpmondrian.privacy.door import Door
 
 T, Q, ALPHA = 0.3, 1 / 12, 5.0
 quick = settings(derandomize=True, deadline=None, max_examples=300)

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp
 from scipy.stats import chi2
 
-from dpmondrian.mechanisms import selection
-from dpmondrian.mechanisms.bits import SeededBits
-from dpmondrian.mechanisms.selection import exponential_mechanism, permute_and_flip
+from dpmondrian.privacy.mechanisms import selection
+from dpmondrian.privacy.mechanisms.bits import SeededBits
+from dpmondrian.privacy.mechanisms.selection import exponential_mechanism, permute_and_flip
 
 FITS, DIFFERS = 1e-6, 1e-9
 ORDERS = (1.0001, 1.5, 2.0, 4.0, 16.0, 64.0)

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpmondrian import DPM, Column, Schema
-from dpmondrian.algorithm import _split_rule, make_plan
-from dpmondrian.grid import Grid
-from dpmondrian.release import Door
-from dpmondrian.scoring import STEPS
-from dpmondrian.scoring.valley import CENTRENESS_WEIGHT, VALLEY_WEIGHT, ValleyScore, window_widths
+from dpmondrian.dpm.algorithm import _split_rule, make_plan
+from dpmondrian.dpm.scores import STEPS
+from dpmondrian.dpm.scores.valley import CENTRENESS_WEIGHT, VALLEY_WEIGHT, ValleyScore, window_widths
+from dpmondrian.engines.grid import Grid
+from dpmondrian.privacy.door import Door
 
 T, Q = 0.3, 1 / 12
 SCORE = ValleyScore(T, Q)

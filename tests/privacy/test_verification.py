@@ -15,8 +15,8 @@ import pandas as pd
 import pytest
 
 from dpmondrian import DPM, Budget, Category, Column, Release, ReleaseFileError, Schema
-from dpmondrian.artifact import FORMAT_VERSION, digest_of
-from dpmondrian.verification import verify
+from dpmondrian.release.release import FORMAT_VERSION, digest_of
+from dpmondrian.release.verification import verify
 
 N_ROWS = 600
 OLD = np.arange(N_ROWS) % 2 == 1

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from dpmondrian.mechanisms.bits import SecureBits, SeededBits
+from dpmondrian.privacy.mechanisms.bits import SecureBits, SeededBits
 
 
 @pytest.fixture

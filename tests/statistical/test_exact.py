@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from dpmondrian.mechanisms.exact import RELATIVE_ERROR, LazyUniform, exp_bounds
+from dpmondrian.privacy.mechanisms.exact import RELATIVE_ERROR, LazyUniform, exp_bounds
 
 quick = settings(derandomize=True, deadline=None, max_examples=80)
 rationals = st.builds(Fraction, st.integers(0, 10**9), st.integers(1, 10**9)).filter(lambda x: x <= 40)

@@ -8,10 +8,10 @@ import pytest
 from scipy.special import erf
 from scipy.stats import chi2
 
-from dpmondrian.mechanisms import noise
-from dpmondrian.mechanisms.bits import SeededBits
-from dpmondrian.mechanisms.noise import discrete_gaussian, discrete_laplace
-from dpmondrian.mechanisms.sampler import opendp_noise
+from dpmondrian.privacy.mechanisms import noise
+from dpmondrian.privacy.mechanisms.bits import SeededBits
+from dpmondrian.privacy.mechanisms.noise import discrete_gaussian, discrete_laplace
+from dpmondrian.privacy.mechanisms.sampler import opendp_noise
 
 SCALES = (0.3, 1.0, 7.7, 1000.5)
 SAMPLERS = {"discrete Laplace": discrete_laplace, "discrete Gaussian": discrete_gaussian}

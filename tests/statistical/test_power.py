@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from dpmondrian.accounting.plan import DEFAULT_SHARES, pure_plan, zcdp_plan
-from dpmondrian.baselines import FastLloyd
-from dpmondrian.mechanisms import sampler as sampler_module
-from dpmondrian.mechanisms.sampler import OPENDP_MAX_DRAWS, Sampler
-from dpmondrian.release import Door
+from dpmondrian.privacy.door import Door
+from dpmondrian.privacy.mechanisms import sampler as sampler_module
+from dpmondrian.privacy.mechanisms.sampler import OPENDP_MAX_DRAWS, Sampler
+from dpmondrian.privacy.plan import DEFAULT_SHARES, pure_plan, zcdp_plan
+from dpmondrian_lab.peers import FastLloyd
 
 OFF = (0.95, 1.05)
 LIMIT = norm.isf(0.5e-10)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from dpmondrian.experiments.spec import Selection
+    from dpmondrian_lab.experiments.spec import Selection
 
 __all__ = ["check_text", "make_selection", "split_names", "target_names"]
 
@@ -39,9 +39,9 @@ def check_text(texts: Sequence[str | None]) -> None:
 
 def target_names(target: str) -> list[str]:
     """Return the names of the targets to make. Figures need matplotlib, which is asked for here."""
-    from dpmondrian.domain import nearest_names
-    from dpmondrian.reporting.figures.style import drawing
-    from dpmondrian.reporting.targets import TARGETS
+    from dpmondrian.schema.columns import nearest_names
+    from dpmondrian_lab.pages.figures.style import drawing
+    from dpmondrian_lab.pages.targets import TARGETS
 
     if target != "all" and target not in TARGETS:
         hint = nearest_names([target], [*TARGETS, "all"]) or f" There are {', '.join(TARGETS)} and all."
@@ -55,9 +55,9 @@ def target_names(target: str) -> list[str]:
 
 def make_selection(target: str, algorithms: tuple[str, ...], data_sets: tuple[str, ...]) -> Selection:
     """Return what is selected for a target; its own data sets if none are named."""
-    from dpmondrian.experiments.catalogue import make_experiment
-    from dpmondrian.experiments.spec import Selection
-    from dpmondrian.reporting.targets import TARGETS
+    from dpmondrian_lab.experiments.catalogue import make_experiment
+    from dpmondrian_lab.experiments.spec import Selection
+    from dpmondrian_lab.pages.targets import TARGETS
 
     _check_algorithms(algorithms)
     _check_data_sets(target, data_sets)
@@ -72,8 +72,8 @@ def make_selection(target: str, algorithms: tuple[str, ...], data_sets: tuple[st
 
 
 def _check_algorithms(names: tuple[str, ...]) -> None:
-    from dpmondrian.domain import nearest_names
-    from dpmondrian.experiments.algorithms import ALGORITHMS
+    from dpmondrian.schema.columns import nearest_names
+    from dpmondrian_lab.experiments.algorithms import ALGORITHMS
 
     for name in names:
         if name not in ALGORITHMS:
@@ -82,9 +82,9 @@ def _check_algorithms(names: tuple[str, ...]) -> None:
 
 
 def _check_data_sets(target: str, names: tuple[str, ...]) -> None:
-    from dpmondrian.datasets.files import DatasetError
-    from dpmondrian.datasets.registry import get
-    from dpmondrian.reporting.targets import TARGETS
+    from dpmondrian_lab.datasets.files import DatasetError
+    from dpmondrian_lab.datasets.registry import get
+    from dpmondrian_lab.pages.targets import TARGETS
 
     for name in names:
         try:

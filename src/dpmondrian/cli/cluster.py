@@ -39,14 +39,14 @@ from dpmondrian.cli.inputs import (
 from dpmondrian.cli.labels import write_labels
 from dpmondrian.cli.show import say, say_text
 from dpmondrian.cli.stopping import charges_told, draws_told, printed, release_told
+from dpmondrian.common.interrupts import lasting, making
 from dpmondrian.exceptions import FewRowsWarning, FinishedRunError, WeakPromiseWarning
-from dpmondrian.interrupts import lasting, making
 
 if TYPE_CHECKING:
-    from dpmondrian.artifact import Release
     from dpmondrian.engines.resources import Resources
     from dpmondrian.estimator import DPM
-    from dpmondrian.files.tables import Source
+    from dpmondrian.release.release import Release
+    from dpmondrian.tables.files import Source
 
 __all__ = ["PUBLISHED", "cluster", "cluster_files"]
 
@@ -152,12 +152,12 @@ def cluster_files(
     data_set: str | None = None,
 ) -> Release:
     """Cluster the rows of files, write the folder of results, and return what was released."""
+    from dpmondrian.accounts.budget import Budget
+    from dpmondrian.accounts.checkpoint import Checkpoint
     from dpmondrian.cli.progress import FitBars
+    from dpmondrian.common.whole_files import check_new_folder, free_reserve, new_folder
     from dpmondrian.engines.resources import Resources
     from dpmondrian.estimator import DPM
-    from dpmondrian.files.budget import Budget
-    from dpmondrian.files.checkpoint import Checkpoint
-    from dpmondrian.files.output import check_new_folder, free_reserve, new_folder
 
     resources = resources or Resources()
     model = DPM(bounds=facts.bounds, person_id=facts.person_id, rows_per_person=facts.rows_per_person, **parameters)
@@ -221,8 +221,8 @@ def _is_written(text: str, folder: Path) -> bool:
 
 def write_release(release: Release, folder: Path) -> None:
     """Write everything that may be published about a release; every file of a seeded run says that it may not."""
-    from dpmondrian.files.output import write_file
-    from dpmondrian.report import render_report
+    from dpmondrian.common.whole_files import write_file
+    from dpmondrian.show.report import render_report
 
     release.save(folder / "release.json")
     write_file(folder / "centres.csv", _marked(release.to_csv(), release.privacy.releasable))
@@ -251,7 +251,7 @@ def _write_sensitive(
 ) -> None:
     """Write the folder with the cluster of every row; what a killed command left of it is replaced."""
     from dpmondrian.cli.progress import FitBars
-    from dpmondrian.files.output import new_private_file, remove_leftovers
+    from dpmondrian.common.whole_files import new_private_file, remove_leftovers
 
     on_missing = model.on_missing
     if model.person_id is not None and on_missing == "error":
@@ -339,7 +339,7 @@ def _document(release: Release, folder: Path, labels: bool) -> dict[str, Any]:
 
 def _print(release: Release, facts: Public, folder: Path, labels: bool) -> None:
     from dpmondrian.cli.show import print_clusters
-    from dpmondrian.doubts import promise_doubts_of
+    from dpmondrian.forecast.doubts import promise_doubts_of
 
     # Without a word about people, sizes are numbers of rows.
     print_clusters(release, "people" if facts.people_known and facts.rows_per_person == 1 else "rows")

@@ -7,21 +7,21 @@ from typing import Annotated
 import typer
 
 from dpmondrian._version import __version__
-from dpmondrian.cli.audit import audit
 from dpmondrian.cli.budget import app as budget_app
 from dpmondrian.cli.cluster import cluster
 from dpmondrian.cli.compare import compare
 from dpmondrian.cli.demo import demo
 from dpmondrian.cli.explain import explain
-from dpmondrian.cli.fetch import fetch
 from dpmondrian.cli.plan import plan
 from dpmondrian.cli.predict import predict
 from dpmondrian.cli.report import report
-from dpmondrian.cli.reproduce import reproduce
 from dpmondrian.cli.schema import schema
 from dpmondrian.cli.show import say
 from dpmondrian.cli.stopping import stoppable
 from dpmondrian.cli.verify import verify
+from dpmondrian_lab.commands.audit import audit
+from dpmondrian_lab.commands.fetch import fetch
+from dpmondrian_lab.commands.reproduce import reproduce
 
 __all__ = ["app"]
 

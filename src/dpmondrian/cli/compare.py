@@ -35,11 +35,11 @@ def compare(
       dpm compare published/release.json patients.csv
       dpm compare published/release.json patients.csv --classes diagnosis --json
     """  # noqa: D301
-    from dpmondrian.artifact import Release
     from dpmondrian.cli.show import print_comparison
-    from dpmondrian.comparison import compare_with_kmeans
     from dpmondrian.exceptions import ParameterError
-    from dpmondrian.files.tables import Source
+    from dpmondrian.quality.comparison import compare_with_kmeans
+    from dpmondrian.release.release import Release
+    from dpmondrian.tables.files import Source
 
     known = Release.load(release)
     if classes is not None and classes in known.schema.names:

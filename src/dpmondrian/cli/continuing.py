@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from dpmondrian.cli.show import say
 
 if TYPE_CHECKING:
-    from dpmondrian.files.checkpoint import Checkpoint
-    from dpmondrian.files.source import Source
+    from dpmondrian.accounts.checkpoint import Checkpoint
+    from dpmondrian.tables.source import Source
 
 __all__ = ["finished_release"]
 

@@ -12,7 +12,7 @@ from dpmondrian.cli.show import say, say_text
 from dpmondrian.cli.stopping import printed
 
 if TYPE_CHECKING:
-    from dpmondrian.artifact import Release
+    from dpmondrian.release.release import Release
 
 __all__ = ["demo"]
 
@@ -30,10 +30,10 @@ def demo(
     """  # noqa: D301
     from dpmondrian.cli.cluster import cluster_files
     from dpmondrian.cli.inputs import public_facts
-    from dpmondrian.datasets.examples import EXAMPLES
-    from dpmondrian.domain import nearest_names
-    from dpmondrian.files.output import new_folder
-    from dpmondrian.files.tables import Source
+    from dpmondrian.common.whole_files import new_folder
+    from dpmondrian.samples.examples import EXAMPLES
+    from dpmondrian.schema.columns import nearest_names
+    from dpmondrian.tables.files import Source
 
     if example not in EXAMPLES:
         hint = nearest_names([example], list(EXAMPLES)) or f" There are {', '.join(EXAMPLES)}."
@@ -50,7 +50,7 @@ def demo(
 
 def _print(release: Release, example: str, folder: Path) -> None:
     from dpmondrian.cli.show import print_clusters
-    from dpmondrian.datasets.examples import EXAMPLES
+    from dpmondrian.samples.examples import EXAMPLES
 
     say_text(f"{EXAMPLES[example].about} (Invented people; epsilon = 1, delta = 1e-7, no number of clusters given.)\n")
     print_clusters(release)
@@ -64,8 +64,8 @@ def _print(release: Release, example: str, folder: Path) -> None:
 def _write_inputs(example: str, table: Path, schema: Path) -> None:
     import pyarrow.csv
 
-    from dpmondrian.datasets.examples import EXAMPLES
-    from dpmondrian.files.schema_file import write_schema
+    from dpmondrian.samples.examples import EXAMPLES
+    from dpmondrian.schema.files import write_schema
 
     pyarrow.csv.write_csv(EXAMPLES[example].make(), table)
     write_schema(EXAMPLES[example].table_schema, schema)

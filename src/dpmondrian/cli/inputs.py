@@ -17,8 +17,8 @@ from dpmondrian.cli.choices import check_text, split_names
 if TYPE_CHECKING:
     import pyarrow
 
-    from dpmondrian.domain import Schema
-    from dpmondrian.files.tables import Source
+    from dpmondrian.schema.columns import Schema
+    from dpmondrian.tables.files import Source
 
 __all__ = [
     "BoundsOption",
@@ -146,8 +146,8 @@ def public_facts(
     Where columns are named, nothing needs to be known about others.
     """
     from dpmondrian.exceptions import ParameterError
-    from dpmondrian.files.options import bounds_from_options
-    from dpmondrian.files.schema_file import read_schema
+    from dpmondrian.schema.files import read_schema
+    from dpmondrian.schema.options import bounds_from_options
 
     check_text([person_id])
     if (schema is None) == (not bounds):
@@ -176,7 +176,7 @@ def public_facts(
 
 def _only(known: Schema | dict[str, Any], names: tuple[str, ...]) -> Schema | dict[str, Any]:
     """Return what is known about these columns; about all of them if none are named."""
-    from dpmondrian.domain import Schema, nearest_names
+    from dpmondrian.schema.columns import Schema, nearest_names
 
     everything = list(known.names if isinstance(known, Schema) else known)
     for name in names:
@@ -191,7 +191,7 @@ def _only(known: Schema | dict[str, Any], names: tuple[str, ...]) -> Schema | di
 
 
 def _kinds(known: Schema | dict[str, Any]) -> dict[str, Any]:
-    from dpmondrian.domain import Schema, categories_in
+    from dpmondrian.schema.columns import Schema, categories_in
 
     categories = categories_in(known)
     return {
@@ -203,8 +203,8 @@ def _kinds(known: Schema | dict[str, Any]) -> dict[str, Any]:
 def sources_in(files: Sequence[str], query: str | None = None, delimiter: str | None = None) -> list[Source]:
     """Return the files that are named, and those in the folders and behind the patterns; or a database with its query."""
     from dpmondrian.exceptions import ParameterError
-    from dpmondrian.files.source import DATABASES, ENDINGS, Source
-    from dpmondrian.streams.paths import sources_of
+    from dpmondrian.tables.source import DATABASES, ENDINGS, Source
+    from dpmondrian.tables.streams.paths import sources_of
 
     is_database = ENDINGS.get(Path(files[0]).suffix.lower()) in DATABASES
     if len(files) == 1 and (query is not None or is_database):
@@ -222,7 +222,7 @@ def check_rows(sources: Sequence[Source], kinds: dict[str, Any]) -> None:
     Told to their holder, like missing values; the library itself treats such a table as any other.
     """
     from dpmondrian.exceptions import DataError
-    from dpmondrian.files.tables import pieces_of
+    from dpmondrian.tables.files import pieces_of
 
     for source in sources:
         with closing(pieces_of(source, kinds)) as pieces:
@@ -236,7 +236,7 @@ def read_rows(
     source: Source, kinds: dict[str, Any], progress: Callable[[int, int | None], None] | None = None
 ) -> pyarrow.Table:
     """Return the columns of a file."""
-    from dpmondrian.files.tables import read_columns
+    from dpmondrian.tables.files import read_columns
 
     return read_columns(source, kinds, progress)
 

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from dpmondrian.artifact import Release
-    from dpmondrian.files.source import Source
+    from dpmondrian.release.release import Release
+    from dpmondrian.tables.source import Source
 
 __all__ = ["LABEL_ENDINGS", "write_labels"]
 
@@ -49,7 +49,7 @@ def write_labels(
     import pyarrow.csv
     import pyarrow.parquet
 
-    from dpmondrian.files.output import new_private_file
+    from dpmondrian.common.whole_files import new_private_file
 
     schema = pa.schema([("cluster", pa.int32())])
     open_writer = pa.csv.CSVWriter if path.suffix == ".csv" else pa.parquet.ParquetWriter
@@ -68,10 +68,10 @@ def _labels(
     """Yield the labels of all rows in order."""
     import numpy as np
 
-    from dpmondrian.frames import Reader
-    from dpmondrian.labelling import Labeller
-    from dpmondrian.streams.file_stream import file_stream
-    from dpmondrian.threads import Threads
+    from dpmondrian.common.threads import Threads
+    from dpmondrian.release.labelling import Labeller
+    from dpmondrian.tables.frames import Reader
+    from dpmondrian.tables.streams.file_stream import file_stream
 
     schema, labeller = release.schema, Labeller.of(release, on_missing)
     stream = file_stream(sources, schema.names, Reader(schema.categories, order=schema.names))

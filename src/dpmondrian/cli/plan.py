@@ -11,8 +11,8 @@ import typer
 from dpmondrian.cli.show import say, say_text
 
 if TYPE_CHECKING:
-    from dpmondrian.domain import Schema
-    from dpmondrian.planning.forecast import Forecast
+    from dpmondrian.forecast.outlook import Forecast
+    from dpmondrian.schema.columns import Schema
 
 __all__ = ["plan"]
 
@@ -61,7 +61,7 @@ def plan(
     _check_picture(picture)
     try:
         columns, most_rows = _columns(schema, bounds or [])
-        from dpmondrian.plan import forecast
+        from dpmondrian.forecast import forecast
 
         expected = forecast(
             rows,
@@ -92,7 +92,7 @@ def _check_picture(picture: Path | None) -> None:
             f"The name of the picture must end with one of {', '.join(_PICTURES)}. Got {picture.name!r}.",
             param_hint="--picture",
         )
-    from dpmondrian.reporting.figures.style import drawing
+    from dpmondrian_lab.pages.figures.style import drawing
 
     with drawing():
         pass
@@ -100,8 +100,8 @@ def _check_picture(picture: Path | None) -> None:
 
 def _columns(schema: Path | None, bounds: list[str]) -> tuple[Schema, int]:
     """Return the columns, and the most rows of one person, from a file or from options."""
-    from dpmondrian.domain import Schema
-    from dpmondrian.files.schema_file import bounds_from_options, read_schema
+    from dpmondrian.schema.columns import Schema
+    from dpmondrian.schema.files import bounds_from_options, read_schema
 
     if (schema is None) == (not bounds):
         raise typer.BadParameter(
@@ -119,8 +119,8 @@ def _draw(expected: Forecast, path: Path) -> None:
     """Write the picture, whole or not at all."""
     import io
 
-    from dpmondrian.files.output import put_bytes
-    from dpmondrian.reporting.figures.style import drawing
+    from dpmondrian.common.whole_files import put_bytes
+    from dpmondrian_lab.pages.figures.style import drawing
 
     content = io.BytesIO()
     with drawing() as pyplot:
@@ -133,7 +133,7 @@ def _draw(expected: Forecast, path: Path) -> None:
 def _print(expected: Forecast, picture: Path | None) -> None:
     """Print warnings, sentences, and the table of three runs."""
     from dpmondrian.cli.show import console, table_of
-    from dpmondrian.planning.words import EXPLANATION, headings, sentences, table_rows
+    from dpmondrian.show.forecast_words import EXPLANATION, headings, sentences, table_rows
 
     for warning in expected.warnings:
         say(f"Warning: {warning}", red=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from dpmondrian.experiments.rows import Row
+    from dpmondrian_lab.experiments.rows import Row
 
 __all__ = ["FitBars", "ProgressBars", "TransferBars"]
 

@@ -26,9 +26,9 @@ def report(
       dpm report published/release.json --force
       dpm report release.json --out for-the-privacy-officer.html
     """  # noqa: D301
-    from dpmondrian.artifact import Release
-    from dpmondrian.files.output import write_file
-    from dpmondrian.report import render_report
+    from dpmondrian.common.whole_files import write_file
+    from dpmondrian.release.release import Release
+    from dpmondrian.show.report import render_report
 
     drawn = render_report(Release.load(release))
     target = out or release.with_name("report.html")

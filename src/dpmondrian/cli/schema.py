@@ -23,8 +23,8 @@ from dpmondrian.cli.show import say, say_text
 from dpmondrian.cli.stopping import printed
 
 if TYPE_CHECKING:
-    from dpmondrian.bounds import SuggestedBounds
-    from dpmondrian.files.tables import Source
+    from dpmondrian.suggest.bounds import SuggestedBounds
+    from dpmondrian.tables.files import Source
 
 __all__ = ["schema"]
 
@@ -68,7 +68,7 @@ def schema(
       dpm schema sales.parquet --suggest-bounds --epsilon 0.1 --budget budget.json --out new.toml
       dpm schema visits.csv --suggest-bounds --epsilon 0.1 --columns cost --person-id patient
     """  # noqa: D301
-    from dpmondrian.files.tables import Source, columns_of
+    from dpmondrian.tables.files import Source, columns_of
 
     _check_options(suggest_bounds, epsilon=epsilon, columns=columns, budget=budget)
     _check_free(out)
@@ -120,7 +120,7 @@ def _check_person(person_id: str | None, kinds: Mapping[str, str], source: Sourc
 
 def _hint(name: str, known: Mapping[str, str], source: Source) -> str:
     """Return near names or all; none of a file without types, where they may be the values of a first row."""
-    from dpmondrian.domain import nearest_names
+    from dpmondrian.schema.columns import nearest_names
 
     if source.format in ("CSV", "JSON lines"):
         return " Check the spelling in the file, whose first line must hold the names of the columns."
@@ -129,7 +129,7 @@ def _hint(name: str, known: Mapping[str, str], source: Source) -> str:
 
 def _wanted(names: tuple[str, ...], kinds: Mapping[str, str], source: Source) -> list[str]:
     """Return the columns whose bounds to estimate: those named, or the numbers of which nothing is known by their names."""
-    from dpmondrian.files.quantities import is_identifier, known_quantity
+    from dpmondrian.schema.quantities import is_identifier, known_quantity
 
     for name in names:
         if name not in kinds:
@@ -164,11 +164,11 @@ def _suggested(
     source: Source, wanted: list[str], epsilon: float, budget: Path | None, people: dict[str, Any]
 ) -> SuggestedBounds:
     """Read the rows and estimate; wrong parameters and a missing budget file are told before the rows are read."""
-    from dpmondrian._validation import check_epsilon
-    from dpmondrian.bounds import suggest_bounds
+    from dpmondrian.accounts.budget import Budget
     from dpmondrian.cli.inputs import read_rows
     from dpmondrian.cli.stopping import charges_told
-    from dpmondrian.files.budget import Budget
+    from dpmondrian.common.checks import check_epsilon
+    from dpmondrian.suggest.bounds import suggest_bounds
 
     check_epsilon(epsilon)
     ledger = None if budget is None else Budget(budget)
@@ -185,8 +185,8 @@ def _drafted(kinds: Mapping[str, str], people: Mapping[str, Any], suggested: Sug
 
     Columns of which nothing could be said stay in the draft, to be filled in.
     """
-    from dpmondrian.files.schema_file import draft_schema
-    from dpmondrian.files.toml import toml_key
+    from dpmondrian.schema.files import draft_schema
+    from dpmondrian.schema.toml import toml_key
 
     found = {} if suggested is None else {name: pair for name, pair in suggested.bounds.items() if pair is not None}
     others = {name: kind for name, kind in kinds.items() if name not in found and name != people["person_id"]}
@@ -202,7 +202,7 @@ def _said(people: Mapping[str, Any]) -> bool:
 
 def _top(people: Mapping[str, Any], suggested: SuggestedBounds | None) -> list[str]:
     """Return the keys of the whole table, which must stand before all sections; none if nothing was said."""
-    from dpmondrian.files.toml import toml_value
+    from dpmondrian.schema.toml import toml_value
 
     lines = [f"{key} = {toml_value(value)}\n" for key, value in people.items() if _said(people) and value is not None]
     if suggested is not None:
@@ -216,7 +216,7 @@ _SPENT = "# Spent on estimating bounds from the rows; it adds to what every rele
 
 
 def _bound_lines(pair: tuple[Any, ...]) -> str:
-    from dpmondrian.files.toml import toml_value
+    from dpmondrian.schema.toml import toml_value
 
     ends = zip(("lower", "upper"), pair, strict=False)
     lines = [f"{key} = {toml_value(value)}  # estimated from the rows, with noise\n" for key, value in ends]
@@ -225,8 +225,8 @@ def _bound_lines(pair: tuple[Any, ...]) -> str:
 
 def _show(drafted: str, suggested: SuggestedBounds | None, out: Path | None, as_json: bool) -> None:
     """Write or print the schema; what was paid for is printed also when it cannot be written."""
+    from dpmondrian.common.whole_files import write_file
     from dpmondrian.exceptions import OutputError
-    from dpmondrian.files.output import write_file
 
     if out is not None:
         try:

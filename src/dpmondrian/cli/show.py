@@ -7,15 +7,15 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from dpmondrian.cli.wording import plural
-from dpmondrian.printable import printable
+from dpmondrian.common.printable import printable
 
 if TYPE_CHECKING:
     import rich.console
     import rich.table
 
-    from dpmondrian.artifact import Release
-    from dpmondrian.comparison import Comparison
-    from dpmondrian.reporting.tables import Table
+    from dpmondrian.quality.comparison import Comparison
+    from dpmondrian.release.release import Release
+    from dpmondrian_lab.pages.tables import Table
 
 __all__ = [
     "console",
@@ -97,7 +97,7 @@ def print_clusters(release: Release, counted: str | None = None) -> None:
     counted : str, optional
         What sizes are numbers of; None: what the release says.
     """
-    from dpmondrian.report.selection import counted_in
+    from dpmondrian.show.report.selection import counted_in
 
     names = release.schema.centre_names[:_MOST_COLUMNS]
     rows = [
@@ -138,8 +138,8 @@ def print_comparison(compared: Comparison) -> None:
 
 def print_table(table: Table) -> None:
     """Print means (standard deviations); a star marks the best private algorithm of each metric."""
-    from dpmondrian.reporting.names import METRIC_NAMES, algorithm_name, data_set_name
-    from dpmondrian.reporting.tables import text_of
+    from dpmondrian_lab.pages.names import METRIC_NAMES, algorithm_name, data_set_name
+    from dpmondrian_lab.pages.tables import text_of
 
     for data_set in dict.fromkeys(data_set for data_set, _, _ in table):
         metrics = list(dict.fromkeys(metric for d, metric, _ in table if d == data_set))

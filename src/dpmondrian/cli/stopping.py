@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from dpmondrian.cli.show import say, say_text
-from dpmondrian.interrupts import Work, current_work
-from dpmondrian.printable import printable
+from dpmondrian.common.interrupts import Work, current_work
+from dpmondrian.common.printable import printable
 
 if TYPE_CHECKING:
-    from dpmondrian.files.budget import Budget
-    from dpmondrian.files.checkpoint import Checkpoint
+    from dpmondrian.accounts.budget import Budget
+    from dpmondrian.accounts.checkpoint import Checkpoint
 
 __all__ = [
     "Command",

@@ -13,7 +13,7 @@ from dpmondrian.cli.predict import ReleaseArgument
 from dpmondrian.cli.show import say, say_text
 
 if TYPE_CHECKING:
-    from dpmondrian.verification import Verification
+    from dpmondrian.release.verification import Verification
 
 __all__ = ["verify"]
 
@@ -46,10 +46,10 @@ def verify(
 
 def _verified(path: Path, budget: Path | None) -> Verification:
     """Return the result for a file, also for one that is no release."""
-    from dpmondrian.artifact import Release, text_of
+    from dpmondrian.accounts.budget import Budget
     from dpmondrian.exceptions import ReleaseFileError
-    from dpmondrian.files.budget import Budget
-    from dpmondrian.verification import refused, verify
+    from dpmondrian.release.release import Release, text_of
+    from dpmondrian.release.verification import refused, verify
 
     state = None if budget is None else Budget(budget).read()
     try:

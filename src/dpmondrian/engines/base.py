@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.engines import questions as ask
+from dpmondrian.engines.grid import Grid
 from dpmondrian.engines.questions import Move, Question, Splits
 from dpmondrian.exceptions import DataError
-from dpmondrian.grid import Grid
 
 __all__ = ["MOST_ROWS", "Engine", "Splits", "check_n_rows"]
 

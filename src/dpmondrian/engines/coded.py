@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.coordinates import Coordinates
+from dpmondrian.engines.grid import Grid
 from dpmondrian.engines.missing import MISSING_RULES, missing_value_error
-from dpmondrian.frames import Table
-from dpmondrian.grid import Grid
 from dpmondrian.kernels import compiled
+from dpmondrian.schema.coordinates import Coordinates
+from dpmondrian.tables.frames import Table
 
 __all__ = ["BLOCK_ROWS", "CodedBlock", "coded_blocks"]
 
@@ -66,7 +66,7 @@ def coded_blocks(table: Table, coordinates: Coordinates, on_missing: str, grid: 
     Privacy
     -------
     The code and rest of a value depend on its row alone. Argument: ``docs/privacy/representation.md``; tests that try to
-    break it: ``tests/unit/test_coordinates.py``, ``tests/unit/test_kernels.py``.
+    break it: ``tests/schema/test_coordinates.py``, ``tests/kernels/test_kernels.py``.
     """
     schema = coordinates.schema
     for first_row in range(0, table.n_rows, BLOCK_ROWS):

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.coordinates import Coordinates
-from dpmondrian.domain import Schema
 from dpmondrian.engines.missing import MISSING_RULES, clipped_rows
-from dpmondrian.frames import Table
-from dpmondrian.persons import row_hashes
+from dpmondrian.schema.columns import Schema
+from dpmondrian.schema.coordinates import Coordinates
+from dpmondrian.tables.frames import Table
+from dpmondrian.tables.persons import row_hashes
 
 __all__ = ["SortedColumns", "sampled_columns"]
 

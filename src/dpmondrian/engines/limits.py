@@ -11,14 +11,14 @@ from itertools import zip_longest
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmondrian.common.threads import Threads
 from dpmondrian.engines.store import Kept, Store
 from dpmondrian.exceptions import DataError
-from dpmondrian.frames import Table
-from dpmondrian.identities import one_kind
-from dpmondrian.persons import PersonLimit, kept_in_passes
-from dpmondrian.streams import Stream
-from dpmondrian.streams.stream import Progress
-from dpmondrian.threads import Threads
+from dpmondrian.tables.frames import Table
+from dpmondrian.tables.identities import one_kind
+from dpmondrian.tables.persons import PersonLimit, kept_in_passes
+from dpmondrian.tables.streams import Stream
+from dpmondrian.tables.streams.stream import Progress
 
 __all__ = ["limited_stream"]
 

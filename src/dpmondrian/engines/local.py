@@ -10,20 +10,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.coordinates import Coordinates
+from dpmondrian.common.threads import Threads
 from dpmondrian.engines.base import Engine
 from dpmondrian.engines.coded import BLOCK_ROWS, CodedBlock, coded_blocks
 from dpmondrian.engines.gaps import SortedColumns, sampled_columns
+from dpmondrian.engines.grid import Grid
 from dpmondrian.engines.limits import limited_stream
 from dpmondrian.engines.questions import Question
 from dpmondrian.engines.resources import Resources
 from dpmondrian.engines.store import Kept, Store
-from dpmondrian.frames import Table
-from dpmondrian.grid import Grid
-from dpmondrian.persons import PersonLimit
-from dpmondrian.streams import Stream
-from dpmondrian.streams.stream import Progress
-from dpmondrian.threads import Threads
+from dpmondrian.schema.coordinates import Coordinates
+from dpmondrian.tables.frames import Table
+from dpmondrian.tables.persons import PersonLimit
+from dpmondrian.tables.streams import Stream
+from dpmondrian.tables.streams.stream import Progress
 
 __all__ = ["LocalEngine", "LocalSource"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.domain import Schema
 from dpmondrian.exceptions import DataError
 from dpmondrian.kernels.reference import DROP, ERROR, MIDDLE
+from dpmondrian.schema.columns import Schema
 
 __all__ = ["MISSING_RULES", "clipped_rows", "missing_value_error"]
 

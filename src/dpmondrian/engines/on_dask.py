@@ -18,18 +18,18 @@ from dask.base import compute, persist
 from dask.delayed import delayed
 from numpy.typing import NDArray
 
-from dpmondrian.coordinates import Coordinates
+from dpmondrian.common.interrupts import cancelled_by_a_stop
 from dpmondrian.engines.base import Engine
 from dpmondrian.engines.coded import CodedBlock
 from dpmondrian.engines.gaps import SortedColumns
+from dpmondrian.engines.grid import Grid
 from dpmondrian.engines.questions import Move, Question
 from dpmondrian.engines.remote import Coding, HashedRows, added, answered, guarded, in_groups, raised
 from dpmondrian.engines.resources import Resources
 from dpmondrian.exceptions import DataError
-from dpmondrian.frames import Reader, Table
-from dpmondrian.grid import Grid
-from dpmondrian.interrupts import cancelled_by_a_stop
-from dpmondrian.persons import PersonLimit
+from dpmondrian.schema.coordinates import Coordinates
+from dpmondrian.tables.frames import Reader, Table
+from dpmondrian.tables.persons import PersonLimit
 
 __all__ = ["DaskEngine", "DaskSource"]
 

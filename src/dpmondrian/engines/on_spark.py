@@ -18,10 +18,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dpmondrian.coordinates import Coordinates
+from dpmondrian.common.interrupts import cancelled_by_a_stop
 from dpmondrian.engines.base import Engine
 from dpmondrian.engines.coded import BLOCK_ROWS, CodedBlock
 from dpmondrian.engines.gaps import SortedColumns
+from dpmondrian.engines.grid import Grid
 from dpmondrian.engines.questions import Move, Question
 from dpmondrian.engines.remote import (
     FAN_IN,
@@ -36,10 +37,9 @@ from dpmondrian.engines.remote import (
 )
 from dpmondrian.engines.resources import Resources
 from dpmondrian.exceptions import DataError
-from dpmondrian.frames import Reader, Table
-from dpmondrian.grid import Grid
-from dpmondrian.interrupts import cancelled_by_a_stop
-from dpmondrian.persons import PersonLimit
+from dpmondrian.schema.coordinates import Coordinates
+from dpmondrian.tables.frames import Reader, Table
+from dpmondrian.tables.persons import PersonLimit
 
 __all__ = ["SparkEngine", "SparkSource", "with_local_properties"]
 

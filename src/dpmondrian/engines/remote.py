@@ -13,15 +13,15 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.coordinates import Coordinates
 from dpmondrian.engines.coded import CodedBlock, coded_blocks
 from dpmondrian.engines.gaps import SortedColumns, sampled_columns
+from dpmondrian.engines.grid import Grid
 from dpmondrian.engines.questions import Move, Question, answer
 from dpmondrian.exceptions import DataError, DPMondrianError
-from dpmondrian.frames import Reader, Table
-from dpmondrian.grid import Grid
-from dpmondrian.identities import one_kind
-from dpmondrian.persons import kept
+from dpmondrian.schema.coordinates import Coordinates
+from dpmondrian.tables.frames import Reader, Table
+from dpmondrian.tables.identities import one_kind
+from dpmondrian.tables.persons import kept
 
 __all__ = [
     "FAN_IN",
@@ -145,7 +145,7 @@ class HashedRows:
 
         Privacy
         -------
-        As `dpmondrian.persons.kept`.
+        As `dpmondrian.tables.persons.kept`.
         """
         return self.numbers[kept(self.persons, self.rows, most)]
 

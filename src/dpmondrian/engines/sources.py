@@ -8,13 +8,13 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.coordinates import Coordinates
 from dpmondrian.engines.base import Engine
 from dpmondrian.engines.local import LocalSource
 from dpmondrian.engines.resources import Resources
-from dpmondrian.frames import Reader, Table
-from dpmondrian.persons import PersonLimit
-from dpmondrian.streams import open_stream
+from dpmondrian.schema.coordinates import Coordinates
+from dpmondrian.tables.frames import Reader, Table
+from dpmondrian.tables.persons import PersonLimit
+from dpmondrian.tables.streams import open_stream
 
 __all__ = ["Source", "carried", "open_source"]
 
@@ -46,7 +46,7 @@ def open_source(X: Any, reader: Reader, columns: Sequence[str] | None) -> Source
     Parameters
     ----------
     X : table
-        In memory, a path or another stream (`dpmondrian.streams`), or a Spark or Dask table.
+        In memory, a path or another stream (`dpmondrian.tables.streams`), or a Spark or Dask table.
     reader : Reader
         How its parts are read.
     columns : sequence of str or None

@@ -1,0 +1,90 @@
+"""The client for whom every draw of a plan costs what was planned: one person moves each exact value as far as was declared.
+
+An algorithm asks the door what its rows need; hardly any table is the worst one for every draw at once. This client makes every
+planned draw, each on the two inputs that are hardest to keep apart at its price. Whatever a plan, a door and an accountant
+promise together must hold for it too, and nowhere is there less room. Proof: ``docs/privacy/audit.md``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmondrian.privacy.door import Door
+from dpmondrian.privacy.plan import Plan, PlannedDraw
+from dpmondrian_lab.audit.exact_law import log_law
+from dpmondrian_lab.audit.recording import Recording
+from dpmondrian_lab.audit.replay import record_pair
+
+__all__ = ["ask_everything", "record_client", "sampled_log_ratios"]
+
+_SCORES = {
+    "exponential mechanism": ((0, 1), (2, 1)),
+    "permute-and-flip": ((1, 1), (2, 0)),
+}
+"""Scores of two candidates without and with the person; they move within an interval of width 2.
+
+The exponential mechanism then changes its mind at even odds, from half of its range below to half above, where it has the largest
+divergence; permute-and-flip makes one candidate less likely by all of its epsilon."""
+
+_RANGE_OF_SCORES = 2
+_BOX_SUMS, _BALL_SUMS = ("coarse sums", "category sums"), ("clipped sums", "sums")
+
+
+def ask_everything(door: Door, there: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Make every planned draw on many groups at once and return what was released, one array per draw.
+
+    Parameters
+    ----------
+    door : Door
+    there : array of shape (n_groups,)
+        1 where the person's rows are in the group, else 0. The groups' noise is independent, so each of them is a whole
+        transcript of its own.
+    """
+    return [_ask(door, draw, np.asarray(there, dtype=np.int64)) for draw in door.plan.draws]
+
+
+def _ask(door: Door, draw: PlannedDraw, there: NDArray[np.int64]) -> NDArray[np.int64]:
+    if draw.mechanism in _SCORES:
+        inputs = [np.array(scores) * door.rows_per_person for scores in _SCORES[draw.mechanism]]
+        scores = [inputs[number] for number in there.tolist()]
+        return np.array(door.select(draw.name, draw.level, scores, [_RANGE_OF_SCORES] * len(there)))
+    exact, one = door.rows_per_person * there, np.ones(len(there), dtype=np.int64)
+    if draw.name in _BOX_SUMS:
+        return door.box_sums(draw.name, exact[:, None], one[:, None], draw.level)[0][:, 0]
+    if draw.name in _BALL_SUMS:
+        return door.ball_sums(draw.name, draw.level, exact[:, None], one)[0][:, 0]
+    return door.counts(draw.level, exact, draw.name)
+
+
+def record_client(plan: Plan, rows_per_person: int = 1, seed: int = 0) -> tuple[Recording, Recording]:
+    """Return recordings of the client without the person and, at the same released values, with the person."""
+
+    def run(there: Any) -> None:
+        ask_everything(Door(plan, rows_per_person), there)
+
+    return record_pair(run, np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64), seed=seed)
+
+
+def sampled_log_ratios(plan: Plan, there: NDArray[np.int64], rows_per_person: int, seed: int) -> NDArray[np.float64]:
+    """Return one log-likelihood ratio per group, without the person to with the person: by the planned laws, of what was drawn."""
+    released = ask_everything(Door(plan, rows_per_person, seed=seed), there)
+    total = np.zeros(len(there))
+    for draw, values in zip(plan.draws, released, strict=True):
+        total += _planned_log_ratios(draw, values, rows_per_person)
+    return total
+
+
+def _planned_log_ratios(draw: PlannedDraw, released: NDArray[np.int64], rows_per_person: int) -> NDArray[np.float64]:
+    scale = draw.multiplier * rows_per_person
+    if draw.mechanism in _SCORES:
+        multiplier = _RANGE_OF_SCORES * draw.multiplier
+        one, other = (np.array(log_law(draw.mechanism, scores, multiplier)) for scores in _SCORES[draw.mechanism])
+        ratios = (one - other)[released]
+    elif draw.mechanism == "discrete Gaussian":
+        ratios = (rows_per_person**2 - 2.0 * rows_per_person * released) / (2.0 * scale * scale)
+    else:
+        ratios = (np.abs(released - rows_per_person) - np.abs(released)) / scale
+    return np.asarray(ratios, dtype=np.float64)

@@ -1,0 +1,44 @@
+"""``dpm fetch``: get the public data sets of the evaluation into the cache folder."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from dpmondrian.cli.show import say
+
+__all__ = ["fetch"]
+
+
+def fetch(
+    keys: Annotated[list[str] | None, typer.Argument(help="Data sets such as uci_letters; none lists them.")] = None,
+) -> None:
+    """Download public data sets, check them, and keep them in the cache folder.
+
+    For the embeddings the images are downloaded and a network is trained, which needs torch and about a quarter of an hour.
+
+    \b
+    Examples:
+      dpm fetch
+      dpm fetch uci_letters uci_gas
+    """  # noqa: D301
+    from dpmondrian.cli.progress import TransferBars
+    from dpmondrian_lab.datasets.download import fetch as fetch_one
+    from dpmondrian_lab.datasets.files import DatasetError
+    from dpmondrian_lab.datasets.registry import DATA_SETS, get
+
+    if not keys:
+        for data_set in DATA_SETS.values():
+            there = "here" if data_set.is_available() else "not here"
+            size = f"{data_set.n_rows:,} x {data_set.n_columns}"
+            say(f"{data_set.key:14} {size:>14}  {there:8}  {data_set.facts}")
+        return
+    try:
+        wanted = [get(key) for key in keys]
+    except DatasetError as error:
+        raise typer.BadParameter(str(error), param_hint="KEYS") from None
+    for data_set in wanted:
+        with TransferBars() as bars:
+            fetch_one(data_set.key, bars.advance)
+        say(f"{data_set.key}: ready.")

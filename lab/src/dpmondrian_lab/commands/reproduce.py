@@ -1,0 +1,127 @@
+"""``dpm reproduce``: run the experiments that a table or figure needs, and write it."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dpmondrian.cli.choices import make_selection, split_names, target_names
+from dpmondrian.cli.show import say, say_text
+
+if TYPE_CHECKING:
+    from dpmondrian_lab.experiments.runner import Orders
+    from dpmondrian_lab.experiments.store import Store
+
+__all__ = ["reproduce"]
+
+
+def reproduce(
+    target: Annotated[
+        str, typer.Argument(help="table2, table3, fig1, fig4, fig5, fig6, epsilon, rows, clusters, or all.")
+    ] = "all",
+    quick: Annotated[bool, typer.Option("--quick", help="Few repetitions: all in about ten minutes.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for rows, tables and figures.", show_default="results, or results-quick")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Processes that work side by side.", show_default="one per core")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same tables, byte for byte.")] = 0,
+    algorithms: Annotated[
+        str, typer.Option(help="Only these, with commas between, such as kmeans,dpm.", show_default="all")
+    ] = "",
+    data_sets: Annotated[
+        str, typer.Option(help="Only these, such as synth_10d,blobs-5000x10-64.", show_default="all")
+    ] = "",
+    recompute: Annotated[
+        bool, typer.Option("--recompute", help="Measure stored centres again, after a change of metrics.")
+    ] = False,
+    retry: Annotated[bool, typer.Option("--retry", help="Run again what failed.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Run again what is finished, after a change of code.")] = False,
+    draw_only: Annotated[bool, typer.Option("--draw-only", help="Run nothing; take the rows that are there.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+) -> None:
+    """Repeat the paper's evaluation, with its numbers beside ours.
+
+    Runs the experiments that TARGET needs and writes rows, tables (Markdown, CSV) and figures (PNG, SVG); "all" also
+    writes a page that puts everything together. What is finished is kept in the folder and not run again, so after an
+    interruption the same command goes on. Failed runs are kept and shown; then the exit code is 1.
+
+    \b
+    Examples:
+      dpm reproduce table2 --quick
+      dpm reproduce table2 --data-sets synth_10d --algorithms kmeans,dpm,dpm_k
+      dpm reproduce all --out results --jobs 2
+    """  # noqa: D301
+    from dpmondrian_lab.experiments.runner import Orders
+    from dpmondrian_lab.experiments.store import Store
+
+    names = target_names(target)
+    selection = make_selection(target, split_names(algorithms), split_names(data_sets))
+    orders = Orders(quick, jobs or os.cpu_count() or 1, seed, selection, recompute, again, retry)
+    store = Store(out or Path("results-quick" if quick else "results"))
+    if not draw_only:
+        _run(names, orders, store)
+    written = _write(names, store, with_page=target == "all")
+    failed = _print(names, store, written, as_json)
+    if not written:
+        raise typer.Exit(1)
+    if failed:
+        say(f"{failed} runs failed; they are kept and shown. --retry runs them again.", err=True)
+        raise typer.Exit(1)
+
+
+def _run(names: list[str], orders: Orders, store: Store) -> None:
+    from dpmondrian.cli.progress import ProgressBars
+    from dpmondrian_lab.experiments.runner import run_experiments
+    from dpmondrian_lab.pages.targets import TARGETS
+
+    experiments = list(dict.fromkeys(TARGETS[name].experiment for name in names))
+    with ProgressBars() as bars:
+        run_experiments(experiments, orders, store, bars)
+
+
+def _write(names: list[str], store: Store, with_page: bool) -> list[Path]:
+    """Write the files of the targets from the rows in the folder, and return their paths."""
+    from dpmondrian_lab.pages.page import write_page
+    from dpmondrian_lab.pages.targets import TARGETS
+
+    written: list[Path] = []
+    for name in names:
+        paths = TARGETS[name].write(store)
+        if not paths:
+            say(f"Nothing to show in {name}: no rows for it in {store.folder / 'rows'}.", err=True)
+        written += paths
+    return [*written, write_page(store)] if with_page else written
+
+
+def _print(names: list[str], store: Store, written: list[Path], as_json: bool) -> int:
+    """Print the tables, what must hold, and where everything is; return the number of failed runs."""
+    from dpmondrian.cli.show import print_table
+    from dpmondrian_lab.pages.checks import check_all
+    from dpmondrian_lab.pages.tables import records
+    from dpmondrian_lab.pages.targets import TARGETS
+
+    tables = {name: TARGETS[name].table(store) for name in names}
+    failed = {row.run.key for name in names for row in TARGETS[name].rows(store) if row.failed}
+    checks = check_all(store.published("kopt"), store.published("timing")) if len(names) > 1 else []
+    if as_json:
+        document = {
+            "files": [str(path) for path in written],
+            "tables": {name: records(table) for name, table in tables.items() if table},
+            "checks": [asdict(check) for check in checks],
+            "failed": len(failed),
+        }
+        say_text(json.dumps(document, indent=2))
+        return len(failed)
+    for table in tables.values():
+        print_table(table)
+    for check in checks:
+        say_text(str(check))
+    say_text("\n".join(["Written:", *(f"  {path}" for path in written)]))
+    return len(failed)

@@ -1,0 +1,106 @@
+"""One run from beginning to end: load, fit, keep the centres, measure."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from dpmondrian.exceptions import NotReleasableWarning
+from dpmondrian_lab.experiments.algorithms import ALGORITHMS
+from dpmondrian_lab.experiments.rows import Row
+from dpmondrian_lab.experiments.spec import Run
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from dpmondrian_lab.datasets.registry import DataSet
+    from dpmondrian_lab.experiments.store import Store
+
+__all__ = ["describe", "fit_and_measure", "make_estimator", "measure_again", "prepare", "timed_fit"]
+
+SILHOUETTE_SEED = 0
+"""All clusterings of a data set are judged on the same rows."""
+
+
+def prepare(data_set_key: str) -> None:
+    """Load a data set and compute its reference centres, which are kept on disk from then on."""
+    from dpmondrian_lab.datasets.references import reference_centres
+    from dpmondrian_lab.datasets.registry import get
+
+    data_set = get(data_set_key)
+    data_set.load()
+    reference_centres(data_set)
+
+
+def fit_and_measure(run: Run, store: Store) -> Row:
+    """Return the row of a run; an error of the algorithm becomes a row as well."""
+    from dpmondrian_lab.datasets.registry import get
+
+    data_set = get(run.data_set)
+    rows, _ = data_set.load()
+    try:
+        centres = _fitted_centres(make_estimator(run, data_set), rows)
+    except Exception as error:
+        return Row(run, error=describe(error))
+    # What fails from here on is no fault of the algorithm: it ends the work, and the run can be taken up again.
+    store.save_centres(run, centres)
+    return _measured(run, data_set, centres)
+
+
+def measure_again(run: Run, store: Store) -> Row:
+    """Return the row of a run from its stored centres: for new or repaired metrics."""
+    from dpmondrian_lab.datasets.registry import get
+
+    return _measured(run, get(run.data_set), store.load_centres(run))
+
+
+def timed_fit(run: Run, data_set: DataSet, rows: NDArray[np.float64]) -> Row:
+    """Return a row with the time of the fit alone: making the estimator, loading and measuring are left out."""
+    try:
+        estimator = make_estimator(run, data_set)
+        with _research():
+            start = time.perf_counter()
+            estimator.fit(rows)
+            seconds = time.perf_counter() - start
+        return Row(run, {"seconds": seconds})
+    except Exception as error:
+        return Row(run, error=describe(error))
+
+
+def make_estimator(run: Run, data_set: DataSet) -> Any:
+    """Return the estimator of a run, not fitted."""
+    epsilon = 1.0 if run.epsilon is None else run.epsilon
+    return ALGORITHMS[run.algorithm].make(data_set, epsilon, data_set.delta, run.seed, run.options)
+
+
+def describe(error: BaseException) -> str:
+    """Return the class and message of an error in one line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
+
+def _fitted_centres(estimator: Any, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    import numpy as np
+
+    with _research():
+        return np.asarray(estimator.fit(rows).cluster_centers_, dtype=np.float64)
+
+
+def _measured(run: Run, data_set: DataSet, centres: NDArray[np.float64]) -> Row:
+    from dpmondrian.quality.evaluate import evaluate
+    from dpmondrian_lab.datasets.references import reference_centres
+
+    rows, classes = data_set.load()
+    references = reference_centres(data_set)
+    return Row(run, evaluate(rows, classes, centres, references, data_set.diameter, SILHOUETTE_SEED))
+
+
+@contextmanager
+def _research() -> Iterator[None]:
+    """Silence the warning of seeded runs that they must not be released: here nothing is."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotReleasableWarning)
+        yield

@@ -1,0 +1,91 @@
+"""The look of all figures, and how they are saved: PNG and SVG, the same bytes for the same rows."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from dpmondrian.exceptions import DPMondrianError
+from dpmondrian_lab.experiments.store_files import write_whole
+from dpmondrian_lab.pages.names import algorithm_name, style
+
+__all__ = ["FiguresMissingError", "drawing", "plain_log_ticks", "save", "top_legend"]
+
+_LOOK: Any = {
+    "figure.dpi": 120,
+    "savefig.dpi": 120,
+    "font.size": 9,
+    "font.family": ["DejaVu Sans"],  # comes with matplotlib, so the picture is the same everywhere
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": False,
+    "axes.axisbelow": True,
+    "axes.titlesize": 9.5,
+    "grid.color": "#DDDDDD",
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "hatch.linewidth": 0.7,
+    "svg.hashsalt": "dpmondrian",
+    "svg.fonttype": "path",
+}
+
+
+class FiguresMissingError(DPMondrianError):
+    """Figures cannot be drawn, because matplotlib is not installed."""
+
+
+@contextmanager
+def drawing() -> Iterator[Any]:
+    """Give matplotlib's pyplot, without a screen and with our look; close all figures afterwards."""
+    try:
+        import matplotlib
+    except ModuleNotFoundError:
+        raise FiguresMissingError(
+            "Figures need matplotlib, which is not installed. Get it with: pip install 'dpmondrian[plots]'"
+        ) from None
+    matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
+    with matplotlib.rc_context(_LOOK):
+        try:
+            yield plt
+        finally:
+            plt.close("all")
+
+
+def save(figure: Any, folder: Path, name: str) -> list[Path]:
+    """Write a figure as PNG and SVG, without date and version, and return the paths."""
+    paths = []
+    for kind, left_out in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
+        content = io.BytesIO()
+        figure.savefig(content, format=kind, bbox_inches="tight", metadata=left_out)
+        paths.append(folder / f"{name}.{kind}")
+        write_whole(paths[-1], content.getvalue())
+    return paths
+
+
+def top_legend(figure: Any, handles: list[Any], labels: Iterable[str], n_columns: int) -> None:
+    """Put one legend above all panels, where it covers no data."""
+    figure.legend(handles, list(labels), loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=n_columns)
+
+
+def plain_log_ticks(axis: Any, values: Iterable[float]) -> None:
+    """Label a log axis with these values, and with nothing else."""
+    values = list(values)
+    axis.set_ticks(values, [f"{value:,g}" for value in values])
+    axis.set_ticks([], minor=True)
+
+
+def bar_look(key: str) -> dict[str, Any]:
+    """Return how the bars of an algorithm look."""
+    look = style(key)
+    return {"color": look.colour, "hatch": look.stripes, "edgecolor": "white", "linewidth": 0.4}
+
+
+def line_look(key: str) -> dict[str, Any]:
+    """Return how the lines of an algorithm look."""
+    look = style(key)
+    return {"color": look.colour, "marker": look.marker, "linestyle": look.line, "label": algorithm_name(key)}

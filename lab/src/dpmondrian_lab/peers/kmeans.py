@@ -1,0 +1,35 @@
+"""Lloyd's algorithm without privacy (scikit-learn): the quality that a private algorithm could reach."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn import cluster
+
+from dpmondrian.release.statement import no_privacy
+
+__all__ = ["KMeans"]
+
+
+class KMeans(cluster.KMeans):  # type: ignore[misc]
+    """scikit-learn's KMeans with one start, as the paper ran it, and a statement that says it is not private.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    n_init : int, default=1
+    max_iter : int, default=300
+    random_state : int, RandomState or None, default=None
+    """
+
+    def __init__(self, n_clusters: int = 8, *, n_init: int = 1, max_iter: int = 300, random_state: Any = None) -> None:
+        super().__init__(n_clusters, n_init=n_init, max_iter=max_iter, random_state=random_state)
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Cluster the rows of `X`, exactly as they are."""
+        super().fit(X, y, sample_weight)
+        self.n_clusters_ = len(self.cluster_centers_)
+        self.cluster_sizes_ = np.bincount(self.labels_, minlength=self.n_clusters_).astype(np.float64)
+        self.privacy_ = no_privacy()
+        return self

@@ -1,0 +1,105 @@
+"""``dpm reproduce``: wrong use, a small run from beginning to end, failures."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from dpmondrian.cli.choices import split_names
+from dpmondrian_lab.commands.reproduce import reproduce
+from dpmondrian_lab.experiments.rows import Row, read_rows, write_rows
+from dpmondrian_lab.experiments.spec import Run
+from dpmondrian_lab.experiments.store import Store
+from dpmondrian_lab.pages.targets import TARGETS
+
+SMALL = ("--data-sets", "blobs-2000x5-4", "--algorithms", "kmeans,dpm")
+
+
+def dpm_reproduce(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "dpmondrian", "reproduce", *arguments]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=600, env={**os.environ, **environment}
+    )
+
+
+def test_the_help_names_every_target():
+    shown = dpm_reproduce("--help").stdout
+    assert all(name in shown for name in [*TARGETS, "all"])
+    assert reproduce.__doc__
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("tabel2",), "There is no target 'tabel2'. Did you mean 'table2'"),
+        (("xyz",), "There are table2, table3"),
+        (("table2", "--algorithms", "dmp"), "Did you mean 'dpm' instead of 'dmp'?"),
+        (("table2", "--data-sets", "synth10d"), "synth_10d"),
+        (("table3", "--data-sets", "synth_10d"), "The target table3 does not show synth_10d."),
+        (("fig4", "--algorithms", "kmeans"), "The target fig4 takes only dpm_paper, dpm."),
+        (("table2", "--jobs", "0"), "--jobs"),
+    ],
+)
+def test_wrong_use_is_told_in_a_sentence(arguments, message):
+    done = dpm_reproduce(*arguments)
+    assert done.returncode == 2
+    assert message in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+
+
+def test_a_missing_data_set_is_a_failure_with_a_way_out(tmp_path):
+    done = dpm_reproduce(
+        "table3",
+        "--algorithms",
+        "dpm",
+        "--out",
+        str(tmp_path / "out"),
+        DPMONDRIAN_DATA="",
+        XDG_CACHE_HOME=str(tmp_path),
+    )
+    assert done.returncode == 1
+    assert "DPMONDRIAN_DATA" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_small_table_from_beginning_to_end(tmp_path):
+    done = dpm_reproduce("table2", *SMALL, "--quick", "--out", str(tmp_path), "--json")
+    assert done.returncode == 0
+    document = json.loads(done.stdout)
+    assert {record["algorithm"] for record in document["tables"]["table2"]} == {"kmeans", "dpm"}
+    assert document["failed"] == 0
+    assert len(read_rows(tmp_path / "rows" / "kopt.csv")) == 4
+    assert "| Blobs 2,000 x 5, 4 clusters | inertia |" in (tmp_path / "tables" / "table2.md").read_text()
+    before = (tmp_path / "tables" / "table2.csv").read_bytes()
+    again = dpm_reproduce("table2", *SMALL, "--quick", "--out", str(tmp_path))
+    assert again.returncode == 0
+    assert "DPM" in again.stdout
+    assert (tmp_path / "tables" / "table2.csv").read_bytes() == before
+
+
+def test_failed_runs_are_shown_and_give_exit_code_1(tmp_path):
+    rows = [
+        Row(Run("kopt", "synth_10d", "dpm", 0), {"inertia": 1e6}),
+        Row(Run("kopt", "synth_10d", "em_mc", 0), error="MemoryError: too much"),
+    ]
+    write_rows(rows, Store(tmp_path).rows_path("kopt"))
+    done = dpm_reproduce("table2", "--draw-only", "--out", str(tmp_path))
+    assert done.returncode == 1
+    assert "1 failed" in done.stdout
+    assert "1 failed" in (tmp_path / "tables" / "table2.md").read_text()
+    assert "--retry" in done.stderr
+
+
+def test_nothing_to_draw_is_a_failure(tmp_path):
+    done = dpm_reproduce("table2", "--draw-only", "--out", str(tmp_path))
+    assert done.returncode == 1
+    assert "Nothing to show in table2" in done.stderr
+
+
+def test_names_are_split_at_commas():
+    assert split_names(" a, b,,a ") == ("a", "b")

@@ -1,1 +1,0 @@
-"""What a run may cost (plan), what it did cost (ledger), and how that is said (statement)."""

@@ -1,0 +1,1 @@
+"""Who pays: budget files, checkpoints, and what a fit spends."""

@@ -1,0 +1,468 @@
+"""The budget of a data set: a file that says how much privacy may be spent on it, and on what it was spent.
+
+Epsilons and deltas of all releases of the same rows add up (basic composition). A charge is on the disk before `charge`
+returns, so a run that is killed afterwards has paid: too much may be charged, never too little.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from dpmondrian._version import __version__
+from dpmondrian.accounts.locking import NotTakenError, acquire_lock, error_name, open_locked, open_single
+from dpmondrian.common.checks import check_delta, check_epsilon
+from dpmondrian.common.interrupts import lasting
+from dpmondrian.common.whole_files import put_file, remove_leftovers
+from dpmondrian.exceptions import BudgetError, ParameterError
+from dpmondrian.release.origin import Account, Cost
+from dpmondrian.schema.columns import is_number
+
+__all__ = ["Budget", "BudgetEntry", "BudgetState"]
+
+FORMAT = "dpmondrian budget"
+FORMAT_VERSION = 1
+LARGEST_FILE = 64 * 2**20
+LONGEST_TEXT = 1000
+TOLERANCE = 1e-9
+"""Ten charges of 0.1 are within a total of 1, although their floats may not be. A share of the total, and no more in all."""
+DEFAULT_UNIT = "one row"
+
+_CHARGED, _RELEASED = "charged", "released"
+_ENTRY_KEYS = {"id", "time", "purpose", "epsilon", "delta", "state", "release", "version"}
+_LATER_KEYS = frozenset({"unit"})
+"""Keys that files of earlier versions lack."""
+_ID, _SHA256 = re.compile(r"[0-9a-z-]{1,64}"), re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True)
+class BudgetEntry:
+    """One charge.
+
+    Attributes
+    ----------
+    id : str
+    time : str
+        When it was made, UTC, ISO 8601.
+    purpose : str
+    epsilon, delta : float
+    state : str
+        "charged", and "released" when its result was written.
+    release : str or None
+        Digest of the release that was made for it (`Release.digest`).
+    version : str
+        Of the package.
+    unit : str
+        Whose privacy was paid for, in words: "one row", "one person, with at most 3 rows".
+    """
+
+    id: str
+    time: str
+    purpose: str
+    epsilon: float
+    delta: float
+    state: str = _CHARGED
+    release: str | None = None
+    version: str = __version__
+    unit: str = DEFAULT_UNIT
+
+    def __post_init__(self) -> None:
+        _demand(_is_text(self.id) and _ID.fullmatch(self.id), "an 'id' is not one")
+        _demand(_is_utc(self.time), "a 'time' is not one in UTC")
+        _demand(_is_text(self.purpose) and _is_text(self.version), "a 'purpose' or 'version' is not a text")
+        _demand(_is_text(self.unit) and self.unit, "a 'unit' is not a text")
+        _demand(is_number(self.epsilon) and 0 < self.epsilon <= 1e6, "an 'epsilon' is not a number in (0, 1e6]")
+        _demand(is_number(self.delta) and 0 <= self.delta < 1, "a 'delta' is not a number in [0, 1)")
+        _demand(self.state in (_CHARGED, _RELEASED), "a 'state' is neither 'charged' nor 'released'")
+        known = isinstance(self.release, str) and _SHA256.fullmatch(self.release) and self.state == _RELEASED
+        _demand(self.release is None or known, "a 'release' is not the SHA-256 of a released file")
+
+    @property
+    def is_released(self) -> bool:
+        """Whether its result was written."""
+        return self.state == _RELEASED
+
+
+@dataclass(frozen=True)
+class BudgetState:
+    """What a budget file says.
+
+    Attributes
+    ----------
+    data_set : str
+    epsilon, delta : float
+        Totals that may be spent, per unit of privacy.
+    entries : tuple of BudgetEntry
+    """
+
+    data_set: str
+    epsilon: float
+    delta: float
+    entries: tuple[BudgetEntry, ...] = ()
+
+    def __post_init__(self) -> None:
+        _demand(_is_text(self.data_set), "the 'data_set' is not a text")
+        _demand(is_number(self.epsilon) and 0 < self.epsilon <= 1e6, "the total 'epsilon' is not a number in (0, 1e6]")
+        _demand(is_number(self.delta) and 0 <= self.delta < 1, "the total 'delta' is not a number in [0, 1)")
+        _demand(len({entry.id for entry in self.entries}) == len(self.entries), "two entries have the same 'id'")
+        units = {entry.unit for entry in self.entries}
+        _demand(len(units) <= 1, "its entries have different units, and costs of different units do not add up")
+
+    @property
+    def unit(self) -> str | None:
+        """Unit of privacy of all charges; None if there are none yet."""
+        return self.entries[0].unit if self.entries else None
+
+    @property
+    def spent_epsilon(self) -> float:
+        """Sum of the charged epsilons."""
+        return math.fsum(entry.epsilon for entry in self.entries)
+
+    @property
+    def spent_delta(self) -> float:
+        """Sum of the charged deltas."""
+        return math.fsum(entry.delta for entry in self.entries)
+
+    @property
+    def left(self) -> tuple[float, float]:
+        """Epsilon and delta that are left, never below zero."""
+        return max(0.0, self.epsilon - self.spent_epsilon), max(0.0, self.delta - self.spent_delta)
+
+    def account_of(self, entry_id: str) -> Account:
+        """Return the account around the charge with this id, as it was when it was made: charges are never removed."""
+        place = [entry.id for entry in self.entries].index(entry_id)
+        before, after = (replace(self, entries=self.entries[:end]) for end in (place, place + 1))
+        return Account(
+            Cost(self.epsilon, self.delta),
+            Cost(before.spent_epsilon, before.spent_delta),
+            Cost(after.spent_epsilon, after.spent_delta),
+        )
+
+    def to_json(self) -> str:
+        """Return the state as JSON text."""
+        values = {
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            "data_set": self.data_set,
+            "total": {"epsilon": self.epsilon, "delta": self.delta},
+        }
+        # A line per entry: easy to read, and json is twenty times as fast without indentation.
+        encode = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
+        entries = ",\n    ".join(encode(vars(entry)) for entry in self.entries)
+        head = json.dumps(values, indent=2, allow_nan=False, ensure_ascii=False)[:-2]
+        listed = f"[\n    {entries}\n  ]" if entries else "[]"
+        return f'{head},\n  "entries": {listed}\n}}\n'
+
+    @classmethod
+    def from_json(cls, text: str) -> BudgetState:
+        """Return the state that `to_json` wrote; raise ValueError with the reason if it is none."""
+        try:
+            values = json.loads(text, object_pairs_hook=_different_keys)
+        except (json.JSONDecodeError, RecursionError):
+            raise ValueError("it is not valid JSON") from None
+        _demand(isinstance(values, dict) and values.get("format") == FORMAT, f"its 'format' is not {FORMAT!r}")
+        version = values.get("format_version")
+        _demand(
+            version == FORMAT_VERSION and isinstance(version, int) and not isinstance(version, bool),
+            f"its format version is not {FORMAT_VERSION}, the one that this version of dpmondrian reads",
+        )
+        _demand_keys(values, {"format", "format_version", "data_set", "total", "entries"}, "the file")
+        _demand_keys(values["total"], {"epsilon", "delta"}, "'total'")
+        _demand(isinstance(values["entries"], list), "its 'entries' are not a list")
+        for entry in values["entries"]:
+            _demand_keys(entry, _ENTRY_KEYS, "an entry", _LATER_KEYS)
+        entries = tuple(BudgetEntry(**entry) for entry in values["entries"])
+        return cls(values["data_set"], values["total"]["epsilon"], values["total"]["delta"], entries)
+
+
+class Budget:
+    """The budget file of one data set, which several processes may charge at the same time.
+
+    Parameters
+    ----------
+    path : path
+    timeout : float, default=10.0
+        How many seconds to wait for other processes.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> budget = Budget.create(tempfile.mkdtemp() + "/patients.json", epsilon=2.0, delta=1e-6)
+    >>> entry = budget.charge(0.5, 1e-7, "clusters of March")
+    >>> budget.read().left[0]
+    1.5
+    """
+
+    def __init__(self, path: str | Path, timeout: float = 10.0) -> None:
+        self.path = Path(path)
+        self.timeout = timeout
+
+    def __repr__(self) -> str:
+        return f"Budget({str(self.path)!r})"
+
+    @classmethod
+    def create(
+        cls, path: str | Path, epsilon: float, delta: float, data_set: str = "", timeout: float = 10.0
+    ) -> Budget:
+        """Return the budget in a new file, which only its owner can read; an existing file is never overwritten."""
+        budget = cls(path, timeout)
+        _check_text("data_set", data_set)
+        state = BudgetState(data_set, check_epsilon(epsilon), check_delta(delta))
+        with budget._locked():
+            if os.path.lexists(budget.path):
+                raise budget._refusal(
+                    "exists and is not overwritten. Choose another name, or charge the one that is there"
+                )
+            budget._write(state, None)
+        return budget
+
+    def read(self) -> BudgetState:
+        """Return what the file says now; raise `BudgetError` if it is missing or damaged in any way."""
+        return self._read()
+
+    def find(self, entry_id: str) -> BudgetEntry | None:
+        """Return the charge with this id; None if there is none."""
+        return _entry_of(self.read(), entry_id)
+
+    def charge(
+        self, epsilon: float, delta: float, purpose: str, unit: str = DEFAULT_UNIT, entry_id: str | None = None
+    ) -> str:
+        """Return the id of a new charge, which is on the disk then; refuse what would exceed the totals.
+
+        Parameters
+        ----------
+        epsilon, delta : float
+            What a release will cost.
+        purpose : str
+            What it is for, in words for the holder of the data.
+        unit : str, default="one row"
+            Whose privacy it costs. All charges of a file have the same unit: the cost of a row says nothing about the cost of
+            a person with several.
+        entry_id : str, optional
+            Of a run that may have been charged before, and continues: it is charged once, however often it asks. None for a
+            new id.
+
+        Raises
+        ------
+        BudgetError
+            If too little is left, earlier charges have another unit, the charge of this id was another one, or the file
+            cannot be read, locked or written. Compute nothing then.
+        """
+        epsilon, delta = check_epsilon(epsilon), check_delta(delta)
+        _check_text("purpose", purpose)
+        _check_text("unit", unit, least=1)
+        if entry_id is not None and not (_is_text(entry_id) and _ID.fullmatch(entry_id)):
+            raise ParameterError(
+                "The 'entry_id' parameter must be None, or 1 to 64 small letters, digits and hyphens. Got "
+                f"{entry_id!r:.100} instead. Leave it out for a new id."
+            )
+        with self._held() as (state, file):
+            made = None if entry_id is None else _entry_of(state, entry_id)
+            if made is not None:
+                if (made.epsilon, made.delta, made.unit) != (epsilon, delta, unit):
+                    raise self._refusal(f"has another charge with the id {made.id!r}. Nothing was charged")
+                return made.id
+            self._check_unit(state, unit)
+            self._check_left(state, epsilon, delta)
+            time = datetime.now(UTC).isoformat(timespec="seconds")
+            entry = BudgetEntry(entry_id or os.urandom(8).hex(), time, purpose, epsilon, delta, unit=unit)
+            self._write(replace(state, entries=(*state.entries, entry)), file)
+        return entry.id
+
+    def finish(self, entry_id: str, release_sha256: str | None) -> None:
+        """Mark a charge as released, with the digest of the release that was made for it, if there is one."""
+        if release_sha256 is not None and not (_is_text(release_sha256) and _SHA256.fullmatch(release_sha256)):
+            raise ParameterError(
+                f"The 'release_sha256' parameter must be 64 hexadecimal digits or None. Got {release_sha256!r} instead."
+            )
+        with self._held() as (state, file):
+            open_ids = [entry.id for entry in state.entries if entry.state == _CHARGED]
+            if not isinstance(entry_id, str) or entry_id not in open_ids:
+                raise self._refusal(f"has no open charge {entry_id!r:.100}. Give an id that charge() returned, once")
+            entries = tuple(
+                replace(entry, state=_RELEASED, release=release_sha256) if entry.id == entry_id else entry
+                for entry in state.entries
+            )
+            self._write(replace(state, entries=entries), file)
+
+    def _check_unit(self, state: BudgetState, unit: str) -> None:
+        if state.unit not in (None, unit):
+            raise BudgetError(
+                f"The budget {str(self.path)!r} counts what is spent per unit of privacy, and its unit is {state.unit!r}. A release "
+                f"that protects {unit!r} cannot be added to it. Nothing was charged. Protect the same unit as before, or keep "
+                "another budget file for the other one."
+            )
+
+    def _check_left(self, state: BudgetState, epsilon: float, delta: float) -> None:
+        for name, total, spent, asked in (
+            ("epsilon", state.epsilon, [entry.epsilon for entry in state.entries], epsilon),
+            ("delta", state.delta, [entry.delta for entry in state.entries], delta),
+        ):
+            if math.fsum([*spent, asked]) > total + TOLERANCE * min(total, 1.0):
+                raise BudgetError(
+                    f"The budget {str(self.path)!r} does not allow this: of a total {name} of {total:.6g}, "
+                    f"{math.fsum(spent):.6g} is spent, and {asked:.6g} was asked for. Nothing was charged. Ask for at most "
+                    f"{max(0.0, total - math.fsum(spent)):.6g}, or use the releases that were paid for."
+                )
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Hold the lock of the file, so that nobody else changes it between reading and writing, nor an interrupt ends it."""
+        try:
+            lock = acquire_lock(self.path, self.timeout)
+        except NotTakenError as error:
+            raise self._refusal(str(error)) from None
+        except TimeoutError:
+            raise self._in_use() from None
+        except OSError as error:
+            raise self._failed("cannot be locked", error) from None
+        try:
+            with lasting():
+                yield
+        finally:
+            lock.release()
+
+    @contextmanager
+    def _held(self) -> Iterator[tuple[BudgetState, os.stat_result]]:
+        """Yield the state and what the system says about the file, while nobody else can change it.
+
+        Two locks: one beside the file, and one on the file itself, which is still there when somebody deletes the other one.
+        """
+        if not os.path.lexists(self.path):
+            raise self._missing()  # and no lock is left beside it
+        with self._locked():
+            handle, file = self._opened()
+            try:
+                yield self._state_in(handle), file
+            finally:
+                os.close(handle)
+
+    def _opened(self) -> tuple[int, os.stat_result]:
+        """Return the handle of the file, locked."""
+        try:
+            return open_locked(self.path, self.timeout)
+        except FileNotFoundError:
+            raise self._missing() from None
+        except NotTakenError as error:
+            raise self._refusal(str(error)) from None
+        except TimeoutError:
+            raise self._in_use() from None
+        except OSError as error:
+            raise self._failed("cannot be changed", error) from None
+
+    def _read(self) -> BudgetState:
+        """Return what the file says, without a lock: it is replaced as a whole."""
+        try:
+            handle, _ = open_single(self.path, os.O_RDONLY)
+        except FileNotFoundError:
+            raise self._missing() from None
+        except NotTakenError as error:
+            raise self._refusal(str(error)) from None
+        except OSError as error:
+            raise self._refusal(f"cannot be read ({error_name(error)})") from None
+        try:
+            return self._state_in(handle)
+        finally:
+            os.close(handle)
+
+    def _state_in(self, handle: int) -> BudgetState:
+        """Return the state that the opened file says."""
+        try:
+            return _parsed(_content_of(handle))
+        except OSError as error:
+            raise self._refusal(f"cannot be read ({error_name(error)})") from None
+        except UnicodeDecodeError:
+            raise self._refusal(f"is damaged: it is not UTF-8 text. {_WAY_OUT}") from None
+        except ValueError as error:
+            raise self._refusal(f"is damaged or no budget file: {error}. {_WAY_OUT}") from None
+
+    def _write(self, state: BudgetState, file: os.stat_result | None) -> None:
+        """Put the state in place of the file (None: where no file is), and wait until it is on the disk."""
+        try:
+            remove_leftovers(self.path)
+            put_file(self.path, state.to_json().encode(), overwrite=file is not None, mode=0o600, like=file)
+        except OSError as error:
+            raise self._failed("cannot be written, so nothing may be computed", error) from None
+
+    def _missing(self) -> BudgetError:
+        return self._refusal(
+            f"does not exist. Make it with: dpm budget new {shlex.quote(str(self.path))} --epsilon E --delta D"
+        )
+
+    def _in_use(self) -> BudgetError:
+        return self._refusal(
+            f"is locked by another process, for more than {self.timeout:g} seconds. Try again when that is finished"
+        )
+
+    def _failed(self, failure: str, error: OSError) -> BudgetError:
+        return self._refusal(f"{failure} ({error_name(error)}). Check permissions and free space of its folder")
+
+    def _refusal(self, reason: str) -> BudgetError:
+        return BudgetError(f"The budget file {str(self.path)!r} {reason}.")
+
+
+_WAY_OUT = "It is never repaired: put a copy from a backup in its place, and add what was charged since"
+
+
+def _content_of(handle: int) -> bytes:
+    """Return the bytes of an opened file; raise ValueError if it is too large."""
+    with open(handle, "rb", closefd=False) as opened:
+        content = opened.read(LARGEST_FILE + 1)
+    if len(content) > LARGEST_FILE:
+        raise ValueError("it is too large")
+    return content
+
+
+@lru_cache(maxsize=1)
+def _parsed(content: bytes) -> BudgetState:
+    """Return the state that bytes say. A run asks for the same account several times, and a long one takes a second."""
+    return BudgetState.from_json(content.decode("utf-8"))
+
+
+def _entry_of(state: BudgetState, entry_id: str) -> BudgetEntry | None:
+    return next((entry for entry in state.entries if entry.id == entry_id), None)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= LONGEST_TEXT
+
+
+def _is_utc(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and datetime.fromisoformat(value).utcoffset() == timedelta(0)
+    except ValueError:
+        return False
+
+
+def _check_text(name: str, value: Any, least: int = 0) -> None:
+    if not _is_text(value) or not value.isprintable() or len(value) < least:
+        raise ParameterError(
+            f"The '{name}' parameter must be a text of one line, of {least} to {LONGEST_TEXT} characters. Got {value!r:.100} "
+            "instead. Shorten it."
+        )
+
+
+def _demand(condition: Any, reason: str) -> None:
+    if not condition:
+        raise ValueError(reason)
+
+
+def _demand_keys(values: Any, keys: set[str], where: str, optional: frozenset[str] = frozenset()) -> None:
+    found = set(values) - optional if isinstance(values, dict) else None
+    _demand(found == keys, f"the fields of {where} must be {sorted(keys)}")
+
+
+def _different_keys(pairs: list[tuple[str, Any]]) -> Mapping[str, Any]:
+    values = dict(pairs)
+    _demand(len(values) == len(pairs), "a field is there twice")
+    return values

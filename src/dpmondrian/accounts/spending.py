@@ -1,0 +1,216 @@
+"""What a fit spends: charged to the budget of the data set before the first draw, and once, however often the fit is continued."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpmondrian._version import __version__
+from dpmondrian.exceptions import BudgetError, FinishedRunError, ParameterError
+from dpmondrian.release.origin import Account, Origin, is_data_set_name, today
+from dpmondrian.release.statement import unit_words
+
+if TYPE_CHECKING:
+    from dpmondrian.accounts.budget import Budget
+    from dpmondrian.accounts.checkpoint import Checkpoint, RunJournal
+    from dpmondrian.dpm.algorithm import Settings
+    from dpmondrian.privacy.plan import Plan
+    from dpmondrian.release.release import Release
+    from dpmondrian.schema.columns import Schema
+
+__all__ = ["Spending", "held_journal", "run_facts"]
+
+_UNCHARGED: set[str] = set()
+"""Fits of this process with secure noise that no budget was charged for. Seeded ones protect nobody and do not count."""
+_NUMBERS = itertools.count()
+
+
+def _origin_of_new_run() -> dict[str, Any]:
+    return {"date": today(), "earlier_fits": len(_UNCHARGED)}
+
+
+def run_facts(
+    settings: Settings,
+    schema: Schema,
+    plan: Plan,
+    on_missing: str,
+    seed: int | None,
+    *,
+    named: bool,
+    charged: bool,
+    data_set: str | None = None,
+) -> dict[str, Any]:
+    """Return everything public that determines the draws of a fit and what they mean, by the names of the parameters.
+
+    A checkpoint is continued only by a fit with the same facts.
+    """
+    draws = json.dumps([asdict(draw) for draw in plan.draws])
+    parameters = asdict(settings)
+    parameters["budget_shares"] = dict(parameters.pop("shares"))
+    return {
+        "version of dpmondrian": __version__,
+        **parameters,
+        "on_missing": on_missing,
+        "random_state": seed,
+        "bounds": schema.to_dict(),
+        "estimate of the bounds": None if schema.estimate is None else asdict(schema.estimate),
+        "named columns": named,
+        "plan": hashlib.sha256(draws.encode()).hexdigest(),
+        "budget": charged,
+        "data_set": data_set,
+    }
+
+
+@contextmanager
+def held_journal(
+    checkpoint: Checkpoint | str | Path | None, facts: dict[str, Any], n_planned: int
+) -> Iterator[RunJournal | None]:
+    """Yield the journal of the run of a checkpoint, and None without one. Nobody else may write to it meanwhile."""
+    if checkpoint is None:
+        yield None
+        return
+    from dpmondrian.accounts.checkpoint import Checkpoint
+
+    if not isinstance(checkpoint, Checkpoint):
+        checkpoint = Checkpoint(checkpoint)
+    with checkpoint.held(facts, n_planned, _origin_of_new_run()) as journal:
+        yield journal
+
+
+class Spending:
+    """Charges the budget of the data set before the first draw of a fit, and tells how far the draws have come.
+
+    The charge has the id of the run in the journal, which is on the disk before. So a run that was killed and is
+    continued finds its charge, wherever it was killed, and is charged once.
+    """
+
+    def __init__(
+        self,
+        budget: Budget | str | Path | None,
+        journal: RunJournal | None,
+        settings: Settings,
+        schema: Schema,
+        progress: Callable[[str, int, int], None] | None,
+        data_set: str | None = None,
+        secure: bool = True,
+    ) -> None:
+        if isinstance(budget, str | Path):
+            from dpmondrian.accounts.budget import Budget
+
+            budget = Budget(budget)
+        self._budget = budget
+        self._secure = secure
+        self._data_set = _name_of(data_set, budget)
+        self._origin = {**_origin_of_new_run(), **(journal.state.origin if journal is not None else {})}
+        self._account: Account | None = None
+        self._journal = journal
+        self._settings = settings
+        self._unit = unit_words(settings.rows_per_person, settings.person_id)
+        self._estimate = schema.estimate
+        self._bounds_epsilon = schema.bounds_epsilon(settings.rows_per_person, settings.person_id)
+        self._progress = progress
+        self._entry: str | None = None
+        if budget is not None and journal is not None:
+            _check_charge(budget, journal)
+        if journal is not None and journal.release is not None:
+            raise self._finished_before(journal, journal.release)
+
+    def before_draw(self, name: str, n_done: int, n_planned: int) -> None:
+        """Prepare a draw, made now or in an earlier part of the run: before the first one, the run is noted and charged."""
+        if n_done == 0:
+            if self._journal is not None:
+                self._journal.begin()
+            if self._budget is not None:
+                self._entry = self._charge(self._budget)
+                self._account = self._budget.read().account_of(self._entry)
+            elif self._secure:
+                _UNCHARGED.add(str(next(_NUMBERS)) if self._journal is None else self._journal.run)
+        if self._progress is not None:
+            self._progress(name, n_done, n_planned)
+
+    @property
+    def origin(self) -> Origin:
+        """Where the release comes from; the account is known after the first draw."""
+        return Origin(str(self._origin["date"]), self._data_set, self._account)
+
+    @property
+    def earlier_fits(self) -> int:
+        """Number of fits that this process made before without a budget; 0 for a seeded run."""
+        return int(self._origin["earlier_fits"]) if self._secure else 0
+
+    def _charge(self, budget: Budget) -> str:
+        epsilon, purpose = self._settings.epsilon, "clustering"
+        paid = [e.epsilon for e in budget.read().entries if self._estimate and e.id == self._estimate.entry]
+        unpaid = max(0.0, self._bounds_epsilon - math.fsum(paid))
+        if unpaid > 0.0:
+            epsilon, purpose = epsilon + unpaid, "clustering, and the estimate of its bounds"
+        run = None if self._journal is None else self._journal.run
+        return budget.charge(epsilon, self._settings.delta, purpose, self._unit, run)
+
+    def finish(self, release: Release) -> list[Warning]:
+        """Note in checkpoint and budget what was released, and return what to warn of."""
+        if self._journal is not None:
+            self._journal.finish(release.to_json())
+        return self._note(release)
+
+    def _finished_before(self, journal: RunJournal, text: str) -> FinishedRunError:
+        """Return the error that has the release; if the run was killed before its charge could be marked, it is marked now."""
+        from dpmondrian.release.release import Release
+
+        release, self._entry = Release.from_json(text), journal.run
+        words = (
+            f"The run in the checkpoint {str(journal.path)!r} is finished, perhaps on other rows. Nothing was drawn or spent. For a new "
+            "run delete the file, or give another one. If the run was stopped before its release was saved, catch FinishedRunError: its "
+            "'release' attribute is the release, which is paid for."
+        )
+        return FinishedRunError(" ".join([words, *map(str, self._note(release))]), release)
+
+    def _note(self, release: Release) -> list[Warning]:
+        """Mark the charge as released, unless it is; a release that is paid for is not lost because the budget cannot note it."""
+        if self._budget is None or self._entry is None:
+            return []
+        try:
+            entry = self._budget.find(self._entry)
+            if entry is None or not entry.is_released:
+                self._budget.finish(self._entry, release.digest())
+        except BudgetError as error:
+            return [UserWarning(f"The release is paid for, but the budget file could not note it: {error}")]
+        return []
+
+
+def _name_of(data_set: Any, budget: Budget | None) -> str:
+    """Return the name of the data set: the one that was given, which must be that of the budget, if this has one."""
+    if data_set is not None and not is_data_set_name(data_set):
+        raise ParameterError(
+            f"The 'data_set' parameter must be None or a text of one line. Got {data_set!r:.100} instead. Shorten it."
+        )
+    known = "" if budget is None else budget.read().data_set
+    if data_set and known and data_set != known:
+        raise ParameterError(
+            f"The 'data_set' parameter must be the name in the budget file, {known!r}. Got {data_set!r} instead. Leave it out, or "
+            "give the budget of that data set."
+        )
+    return data_set or known
+
+
+def _check_charge(budget: Budget, journal: RunJournal) -> None:
+    """Refuse to continue a run that this budget has not paid for, or that was finished from another copy of its checkpoint."""
+    entry = budget.find(journal.run)
+    if journal.n_kept and entry is None:
+        raise BudgetError(
+            f"The budget {str(budget.path)!r} was not charged for the run in the checkpoint {str(journal.path)!r}, of which a part is "
+            "drawn already. Nothing more was drawn. Give the budget file that was charged, or another checkpoint file for a new run."
+        )
+    if entry is not None and entry.is_released and journal.release is None:
+        raise BudgetError(
+            f"The run in the checkpoint {str(journal.path)!r} is finished, as the budget {str(budget.path)!r} says, so the checkpoint is "
+            "an older copy. To continue it would release once more what was paid for once. Nothing was drawn. Use the checkpoint that "
+            "was finished, or another file for a new run."
+        )

@@ -1,0 +1,1 @@
+"""The algorithm: settings, plan, tree, scores, centres, joining."""

@@ -1,1 +1,0 @@
-"""Noise and selection. Only `dpmondrian.release` may import from here."""

@@ -1,0 +1,1 @@
+"""The door, and everything behind it: plan, ledger, accountants, mechanisms."""

@@ -1,0 +1,1 @@
+"""How costs of draws become an epsilon."""

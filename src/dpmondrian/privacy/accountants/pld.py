@@ -1,0 +1,329 @@
+"""The composed privacy loss of a run: what Gaussian noise, Laplace noise and selections cost together.
+
+Every draw is dominated by a pair of laws whose privacy loss is known: a selection of bounded range by a loss with density
+``exp((x - epsilon) / 2) / 2 / (1 - exp(-epsilon))`` on ``[-epsilon, epsilon]``, a pure draw by randomised response, Gaussian
+noise by a Gaussian loss. Losses add up. Selections and pure draws are put on a grid, outwards, so that no delta is too
+small; the Gaussian part is added in closed form, and no tail is cut off but by underflow, which does not matter for a delta
+of at least 1e-300. Proof: ``docs/privacy/pld.md``.
+
+`recomputed_epsilon` prices a plan a second time, by other people's code (dp-accounting, extra ``accounting``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import erfcx, log_ndtr
+
+from dpmondrian.exceptions import BudgetError, ParameterError
+from dpmondrian.privacy.accountants.zcdp import rho_from_epsilon
+
+if TYPE_CHECKING:
+    from dpmondrian.privacy.plan import Plan, Priced
+
+__all__ = ["PLD_SLACK", "Composition", "bounded_range_delta", "composed_loss", "least_factor", "recomputed_epsilon"]
+
+PLD_SLACK = 1e-4
+"""Relative part of epsilon and delta kept back for the difference between discrete and continuous Gaussian noise, and
+for rounding."""
+
+_GRID = 2048
+"""Steps of the grid up to the largest loss of the selections and pure draws together."""
+_TOLERANCE = 1e-10
+_FACTOR_STEPS = 20
+_ORDER_STEPS = 16
+_ROOT_HALF = math.sqrt(0.5)
+_LARGEST_EXPONENT = 700.0
+_LARGEST_EPSILON = 1e9
+_CONVERTED = (1e-9, 1e9)
+_LEAST_EPSILON = 1e-200  # so that the grid's step is a normal number
+
+Floats = NDArray[np.float64]
+
+
+def bounded_range_delta(x: float, epsilon: float) -> float:
+    """Return the largest delta at `x` of any pair of laws whose log-ratios lie within an interval of width `epsilon`.
+
+    ``(1 - exp((x - epsilon) / 2))**2 / (1 - exp(-epsilon))`` from -epsilon to epsilon.
+    """
+    if x >= epsilon:
+        return 0.0
+    if x <= -epsilon:
+        return -math.expm1(x)
+    return math.expm1((x - epsilon) / 2.0) ** 2 / -math.expm1(-epsilon)
+
+
+@dataclass(frozen=True)
+class Composition:
+    """What the draws of a run are dominated by, together.
+
+    Attributes
+    ----------
+    ranges : tuple of float
+        Epsilons of selections of bounded range.
+    pure : tuple of float
+        Epsilons of draws of which no more is known.
+    mu : float
+        Length of the change, in noise scales, of all Gaussian noise that is near enough to continuous noise.
+    rho : float
+        zCDP cost of all other Gaussian noise.
+    failure : float
+        Probabilities set aside for single draws, added up.
+    """
+
+    ranges: tuple[float, ...] = ()
+    pure: tuple[float, ...] = ()
+    mu: float = 0.0
+    rho: float = 0.0
+    failure: float = 0.0
+
+    @classmethod
+    def of(cls, draws: Iterable[Priced], currency: str, *, fine: bool) -> Composition:
+        """Return the composition of planned draws or entries of a ledger, whose costs are in `currency` (see `Plan`).
+
+        `fine` says that Gaussian noise is near enough to continuous noise; otherwise only its zCDP cost is used.
+        """
+        ranges, pure, rhos, failures = [], [], [], []
+        for draw in draws:
+            rho = _gaussian_cost(draw, currency)
+            failures.append(0.0 if rho is not None and currency == "epsilon" else draw.delta)
+            if rho is not None:
+                rhos.append(rho)
+            elif draw.mechanism == "exponential mechanism":
+                ranges.append(math.sqrt(8.0 * draw.cost) if currency == "rho" else draw.cost)
+            elif currency == "rho":
+                raise BudgetError("A plan in rho holds a mechanism of which no privacy loss is known.")
+            else:
+                pure.append(draw.cost)
+        whole = math.fsum(rhos)
+        mu, rho = (math.sqrt(2.0 * whole), 0.0) if fine else (0.0, whole)
+        return cls(tuple(ranges), tuple(pure), mu, rho, math.fsum(failures))
+
+    def with_pure(self, epsilon: float) -> Composition:
+        """Return the same with one more pure draw."""
+        return replace(self, pure=(*self.pure, epsilon)) if epsilon > 0.0 else self
+
+    def scaled(self, factor: float) -> Composition:
+        """Return what the same draws cost with `factor` times the noise."""
+        return replace(
+            self,
+            ranges=tuple(epsilon / factor for epsilon in self.ranges),
+            pure=tuple(epsilon / factor for epsilon in self.pure),
+            mu=self.mu / factor,
+            rho=self.rho / factor**2,
+        )
+
+    def delta(self, epsilon: float) -> float:
+        """Return a delta, rounded up, at which the composed draws are (epsilon, delta)-private, for any real epsilon."""
+        losses, probabilities = _finite_losses(self.ranges, self.pure)
+        rest = epsilon - losses
+        deltas = _zcdp_deltas(rest, self.rho) if self.rho > 0.0 else _gaussian_deltas(rest, self.mu)
+        return min(1.0, self.failure + float(np.dot(probabilities, deltas)))
+
+    def epsilon(self, delta: float) -> float:
+        """Return an epsilon, rounded up, at which the composed draws are (epsilon, delta)-private."""
+        largest = math.fsum(self.ranges) + math.fsum(self.pure)
+        if delta < self.failure:
+            return math.inf
+        if self.mu == self.rho == 0.0 and delta == self.failure:
+            return largest
+        if delta <= self.failure:
+            return math.inf
+        if self.delta(0.0) <= delta:
+            return 0.0
+        low, high = 0.0, 1.0
+        while self.delta(high) > delta:
+            low, high = high, 2.0 * high
+        while high - low > _TOLERANCE * high:
+            middle = 0.5 * (low + high)
+            low, high = (low, middle) if self.delta(middle) <= delta else (middle, high)
+        return high
+
+
+def least_factor(composition: Composition, epsilon: float, delta: float) -> float:
+    """Return about the least factor, rounded up, by which all noise may be multiplied so that it fits the budget."""
+
+    def fits(factor: float) -> bool:
+        return composition.scaled(factor).delta(epsilon) <= delta
+
+    low, high = 0.5, 1.0
+    while not fits(high):
+        low, high = high, 2.0 * high
+    while fits(low):
+        low, high = 0.5 * low, low
+    for _ in range(_FACTOR_STEPS):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if fits(middle) else (middle, high)
+    return high
+
+
+def _gaussian_cost(draw: Priced, currency: str) -> float | None:
+    """Return the zCDP cost of a Gaussian draw; None for others, and where no conversion has such an epsilon or delta."""
+    if draw.mechanism != "discrete Gaussian":
+        return None
+    if currency == "rho":
+        return draw.cost
+    if currency == "joint":
+        return draw.cost * draw.cost / 2.0
+    if draw.delta == 0.0 or not _CONVERTED[0] <= draw.cost <= _CONVERTED[1]:
+        return None
+    return rho_from_epsilon(draw.cost, draw.delta) * (1.0 + 1e-9)
+
+
+@lru_cache(maxsize=64)
+def _finite_losses(ranges: tuple[float, ...], pure: tuple[float, ...]) -> tuple[Floats, Floats]:
+    """Return the losses of the composed selections and pure draws, on a grid, and their probabilities.
+
+    Only sums and products of positive numbers occur, so that small probabilities are as exact as large ones.
+    """
+    ranges = tuple(max(e, _LEAST_EPSILON) for e in ranges if e > 0.0)
+    pure = tuple(max(e, _LEAST_EPSILON) for e in pure if e > 0.0)
+    total = math.fsum(ranges) + math.fsum(pure)
+    step, composed = total / _GRID, np.ones(1)
+    for epsilon in ranges:
+        composed = np.convolve(composed, _mirrored(_bounded_range_half(epsilon, step), step))
+    for epsilon in pure:
+        composed = np.convolve(composed, _mirrored(_response_half(epsilon, step), step))
+    reach = len(composed) // 2
+    return step * np.arange(-reach, reach + 1, dtype=np.float64), composed
+
+
+def _n_steps(epsilon: float, step: float) -> int:
+    """Return the least number of steps that reach `epsilon`."""
+    n = math.ceil(epsilon / step)
+    return n if n * step >= epsilon else n + 1
+
+
+def _bounded_range_half(epsilon: float, step: float) -> Floats:
+    """Return the probabilities of the grid's losses 0, step, ..., of a selection, from losses of at least 0 alone.
+
+    The loss within a step is moved to the two ends of the step with the same probabilities under both laws.
+    """
+    n = _n_steps(epsilon, step)
+    inner = np.arange(n) * step
+    density = np.exp((inner - epsilon) / 2.0) / -math.expm1(-epsilon)
+    half = np.zeros(n + 1)
+    half[: n - 1] += density[:-1] * math.tanh(step / 4.0)
+    half[1:n] += density[1:] * math.tanh(step / 4.0)
+    last, below = inner[-1], -math.expm1((inner[-1] - epsilon) / 2.0)
+    part = below / -math.expm1(-epsilon) / -math.expm1(-step)
+    half[n - 1] += part * math.exp((last - epsilon) / 2.0) * -math.expm1((last + epsilon) / 2.0 - n * step)
+    half[n] += part * below
+    return half
+
+
+def _response_half(epsilon: float, step: float) -> Floats:
+    """Return the same for randomised response: its positive loss alone."""
+    n = _n_steps(epsilon, step)
+    last, half = (n - 1) * step, np.zeros(n + 1)
+    part = 1.0 / (1.0 + math.exp(-epsilon)) / -math.expm1(-step)
+    half[n - 1] = part * math.exp(last - epsilon) * -math.expm1(epsilon - n * step)
+    half[n] = part * -math.expm1(last - epsilon)
+    return half
+
+
+def _mirrored(half: Floats, step: float) -> Floats:
+    """Return the probabilities of negative losses too: loss -x occurs ``exp(-x)`` times as often as loss x."""
+    negative = half * np.exp(-np.arange(len(half)) * step)
+    return np.concatenate([negative[:0:-1], [half[0] + negative[0]], half[1:]])
+
+
+def _gaussian_deltas(epsilons: Floats, mu: float) -> Floats:
+    """Return `joint.gaussian_delta` of many epsilons."""
+    if mu == 0.0:
+        return np.maximum(0.0, -np.expm1(np.minimum(epsilons, 0.0)))
+    size = np.abs(epsilons)
+    with np.errstate(all="ignore"):
+        near, far = size / mu - mu / 2, size / mu + mu / 2
+        outside = np.maximum(near, 0.0)
+        within = np.exp(log_ndtr(-near)) - np.exp(np.minimum(size + log_ndtr(-far), 0.0))
+        beyond = 0.5 * np.exp(-0.5 * outside**2) * (erfcx(outside * _ROOT_HALF) - erfcx(far * _ROOT_HALF))
+    return _with_negative(epsilons, np.maximum(0.0, np.where(near < 0.0, within, beyond)))
+
+
+def _zcdp_deltas(epsilons: Floats, rho: float) -> Floats:
+    """Return deltas that rho-zCDP implies: the conversion of ``docs/privacy/composition.md`` at the best order.
+
+    At epsilon 0, and so above it, ``sqrt(rho / 2)`` holds too (Pinsker's inequality).
+    """
+    size = np.minimum(np.abs(epsilons), _LARGEST_EPSILON)  # what holds for a smaller epsilon holds for a larger one
+    low = np.full(size.shape, -30.0)
+    high = np.clip(np.log(size + 40.0) - math.log(rho), 0.0, _LARGEST_EXPONENT / 2.0)
+    for _ in range(_ORDER_STEPS):  # the bound falls with log(order - 1) as long as its derivative is negative
+        middle = 0.5 * (low + high)
+        excess = np.exp(middle)
+        falls = (2.0 * excess + 1.0) * rho - np.log1p(1.0 / excess) < size
+        low, high = np.where(falls, middle, low), np.where(falls, high, middle)
+    excess = np.exp(high)
+    exponent = -np.log1p(excess) - excess * np.log1p(1.0 / excess) + excess * ((1.0 + excess) * rho - size)
+    deltas = np.minimum(np.exp(np.minimum(exponent, 0.0)), min(1.0, math.sqrt(rho / 2.0)))
+    return _with_negative(epsilons, deltas)
+
+
+def _with_negative(epsilons: Floats, deltas: Floats) -> Floats:
+    """Return deltas also where epsilon is negative, from those of its absolute value: both orders of a pair are alike."""
+    size = np.minimum(np.abs(epsilons), _LARGEST_EXPONENT)
+    return np.where(epsilons < 0.0, -np.expm1(-size) + np.exp(-size) * deltas, deltas)
+
+
+# --- other people's code ------------------------------------------------------------------------------------------
+
+
+def recomputed_epsilon(plan: Plan, step: float | None = None) -> float:
+    """Return the epsilon, at the plan's delta, that dp-accounting's privacy loss distributions give for a plan.
+
+    Gaussian noise is taken as continuous noise, pure draws and draws with a delta of their own as nothing but that, and
+    selections of bounded range by `bounded_range_delta`.
+
+    Parameters
+    ----------
+    plan : Plan
+        Any plan without defects, of DPM or of a peer.
+    step : float, optional
+        The grid of losses, upwards of which dp-accounting rounds. None: one part in 10,000 of the plan's epsilon.
+    """
+    loss = composed_loss(Composition.of(plan.draws, plan.currency, fine=True), step or 1e-4 * plan.epsilon)
+    return float(loss.get_epsilon_for_delta(plan.delta))
+
+
+def composed_loss(composition: Composition, step: float) -> Any:
+    """Return dp-accounting's privacy loss distribution of a composition; zCDP costs have none and are left out."""
+    distributions, parameters = _module("privacy_loss_distribution"), _module("common").DifferentialPrivacyParameters
+    loss = distributions.identity(step)
+    for epsilon in composition.pure:
+        loss = loss.compose(distributions.from_privacy_parameters(parameters(epsilon, 0.0), step))
+    for epsilon in composition.ranges:
+        loss = loss.compose(_bounded_range_loss(epsilon, step))
+    if composition.mu > 0.0:
+        scale = 1.0 / composition.mu
+        loss = loss.compose(distributions.from_gaussian_mechanism(scale, value_discretization_interval=step))
+    if composition.failure > 0.0:
+        loss = loss.compose(distributions.from_privacy_parameters(parameters(0.0, composition.failure), step))
+    return loss
+
+
+def _bounded_range_loss(epsilon: float, step: float) -> Any:
+    """Return dp-accounting's distribution of a selection, from its deltas on the grid."""
+    n = _n_steps(epsilon, step)
+    grid = np.arange(-n, n + 1)
+    deltas = [bounded_range_delta(x, epsilon) for x in grid * step]
+    probabilities = _module("pld_pmf").create_pmf_pessimistic_connect_dots(step, grid, deltas)
+    return _module("privacy_loss_distribution").PrivacyLossDistribution(probabilities)
+
+
+def _module(name: str) -> Any:
+    """Return a module of dp-accounting; raise `ParameterError` where it is not installed."""
+    try:
+        return import_module(f"dp_accounting.pld.{name}")
+    except ImportError:
+        raise ParameterError(
+            "A second accountant needs the package dp-accounting, which is not there. Install it: pip install "
+            "'dpmondrian[accounting]'."
+        ) from None

@@ -1,0 +1,91 @@
+"""The ledger: what was drawn, priced again from the noise that was really used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from dpmondrian.exceptions import BudgetError
+from dpmondrian.privacy.plan import Plan, PlannedDraw
+
+__all__ = ["NOT_DRAWN", "Entry", "Ledger", "may_be_missing"]
+
+NOT_DRAWN = "not drawn"
+"""In place of the unit of a draw that was not needed."""
+
+_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One mechanism of the statement.
+
+    `sensitivity` and `scale` are in `unit`; `n_draws` is the number of values it released (0 where the
+    tree ended earlier: the cost is charged all the same).
+    """
+
+    name: str
+    level: int | None
+    mechanism: str
+    unit: str
+    sensitivity: float
+    scale: float
+    cost: float
+    n_draws: int
+    delta: float = 0.0
+
+
+@dataclass
+class Ledger:
+    """Writes one entry per planned draw and refuses any draw that is not planned or costs more."""
+
+    plan: Plan
+    rows_per_person: int = 1
+    _written: dict[tuple[str, int | None], Entry] = field(default_factory=dict)
+
+    def write(
+        self, draw: PlannedDraw, *, unit: str, sensitivity: float, scale: float, cost: float, n_draws: int
+    ) -> None:
+        """Record a draw *before* it is made, at the cost of the noise it will use, which must be the planned one.
+
+        The same entry may not be written twice. Where the plan repeats the defects of published code, the entry
+        states what the noise costs, whatever was planned.
+        """
+        key = (draw.name, draw.level)
+        if self.plan.find(*key) is not draw or key in self._written:
+            raise BudgetError(f"The draw {draw.name!r} at level {draw.level} is not open in the plan.")
+        if self.plan.defects:
+            draw = replace(draw, cost=cost)
+        if cost > draw.cost * (1.0 + _TOLERANCE):
+            raise BudgetError(f"The draw {draw.name!r} at level {draw.level} would cost more than planned.")
+        if cost < draw.cost * (1.0 - _TOLERANCE):
+            raise BudgetError(f"The draw {draw.name!r} at level {draw.level} would cost less than planned.")
+        self._written[key] = Entry(
+            draw.name, draw.level, draw.mechanism, unit, sensitivity, scale, draw.cost, n_draws, draw.delta
+        )
+
+    @property
+    def n_written(self) -> int:
+        """Number of draws that were made."""
+        return len(self._written)
+
+    def close(self) -> tuple[Entry, ...]:
+        """Return one entry per planned draw, in the order of the plan.
+
+        A draw that was not needed is charged like the others: the guarantee is that of the whole plan, since where the
+        tree ends is itself released.
+        """
+        return tuple(self._written.get((draw.name, draw.level)) or self._not_drawn(draw) for draw in self.plan.draws)
+
+    def _not_drawn(self, draw: PlannedDraw) -> Entry:
+        """Return the entry of a draw that was not needed: deeper levels, or what joins leaves where they stay as they are."""
+        if not may_be_missing(draw):
+            raise BudgetError(f"The planned draw {draw.name!r} at level {draw.level} was not made.")
+        sensitivity = float(self.rows_per_person)
+        scale = draw.multiplier * sensitivity
+        return Entry(draw.name, draw.level, draw.mechanism, NOT_DRAWN, sensitivity, scale, draw.cost, 0, draw.delta)
+
+
+def may_be_missing(draw: PlannedDraw) -> bool:
+    """Return whether a run may do without a planned draw: of a deeper level, or one that joins leaves."""
+    joining = ("bridge", "level", "cell count")
+    return draw.name in ("split", *joining) or (draw.name == "count" and draw.level != 0)

@@ -1,0 +1,1 @@
+"""Noise and selection. Only `dpmondrian.privacy.door` may import from here."""

@@ -1,0 +1,217 @@
+"""What epsilon means: how well the best attacker can tell whether one person is in the table, in words and numbers."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from dpmondrian.common.printable import printable
+from dpmondrian.exceptions import BudgetError
+from dpmondrian.privacy.accountants.joint import GAUSSIAN_SLACK
+from dpmondrian.privacy.accountants.pld import PLD_SLACK, Composition
+from dpmondrian.privacy.accountants.zcdp import bounded_range_rho, smallest_met
+
+if TYPE_CHECKING:
+    from dpmondrian.release.statement import PrivacyStatement
+
+__all__ = ["Explanation", "Rate", "explain", "of_hundred", "right_of_hundred"]
+
+_FALSE_POSITIVES = (0.01, 0.05, 0.1)
+_SEARCH_STEPS = 25
+_LARGEST_EXPONENT = 700.0
+_LARGEST_COST = 1e15
+
+
+@dataclass(frozen=True)
+class Rate:
+    """How many members an attacker finds at most who wrongly accuses a given share of the others.
+
+    Attributes
+    ----------
+    false_positives : float
+        Share of those who are not in the table that the attacker accuses of it.
+    true_positives : float
+        Most of those who are in the table that the attacker can find, as a share.
+    by_epsilon_alone : float
+        What epsilon and delta alone would allow.
+    """
+
+    false_positives: float
+    true_positives: float
+    by_epsilon_alone: float
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Bounds on what the best attacker finds out about one unit; prints in words.
+
+    Attributes
+    ----------
+    epsilon, delta : float
+        The guarantee, with what was spent on bounds.
+    unit : str
+        Whose privacy is protected.
+    releasable : bool
+        False for a run with a seed: nothing of this holds for whoever knows the seed.
+    basis : {"privacy loss", "zCDP"}
+        What the bounds were computed from.
+    advantage : float
+        Most by which true positives exceed false positives, whatever the attacker does.
+    advantage_by_epsilon_alone : float
+        What epsilon and delta alone would allow.
+    rates : tuple of Rate
+        True positives at false positives of 1 %, 5 % and 10 %.
+    """
+
+    epsilon: float
+    delta: float
+    unit: str
+    releasable: bool
+    basis: str
+    advantage: float
+    advantage_by_epsilon_alone: float
+    rates: tuple[Rate, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the explanation as plain JSON values."""
+        return asdict(self)
+
+    def to_json(self) -> str:
+        """Return the explanation as JSON text."""
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+
+    def __str__(self) -> str:
+        promise = f"epsilon = {self.epsilon:g}" + (f", delta = {self.delta:g}" if self.delta else " (pure)")
+        lines = [
+            f"What {promise} means for {printable(self.unit)}.",
+            "",
+            "An attacker knows everything else about the table and wants to learn from the release whether this unit is in it.",
+            f"- Where a coin decides about that, the attacker is right in at most {right_of_hundred(self.advantage)} of 100 cases. "
+            "Without the release: 50.",
+            *(
+                f"- An attacker who accuses {100 * rate.false_positives:g} in 100 people wrongly finds at most "
+                f"{of_hundred(rate.true_positives)} in 100 members. Without the release: {100 * rate.false_positives:g}."
+                for rate in self.rates
+            ),
+            f"Epsilon and delta alone would allow {right_of_hundred(self.advantage_by_epsilon_alone)} right cases, and "
+            f"{', '.join(of_hundred(rate.by_epsilon_alone) for rate in self.rates)} members found.",
+            "These bounds hold whatever else the attacker knows, and whatever they do with the release. They are "
+            + _BASES[self.basis],
+        ]
+        if not self.releasable:
+            lines.insert(
+                0,
+                "NOT RELEASABLE: drawn with a seed. Whoever knows the seed can take the noise away, and nothing below "
+                "holds. Without the seed it would.",
+            )
+        return "\n".join(lines)
+
+
+_BASES = {
+    "privacy loss": "computed from the composed privacy loss of all draws.",
+    "zCDP": "computed from the zCDP cost of all draws, which noise in whole steps is proven to keep.",
+}
+
+
+def explain(statement: PrivacyStatement) -> Explanation:
+    """Return what a privacy statement means for the best attacker; raise `BudgetError` where nothing is promised.
+
+    Bounds estimated from the same rows before count as one more pure draw.
+    """
+    if math.isinf(statement.epsilon):
+        raise BudgetError("No finite epsilon holds for this result, so no bound on an attacker can be given.")
+    if not all(0.0 <= entry.cost <= _LARGEST_COST and 0.0 <= entry.delta < 1.0 for entry in statement.entries):
+        raise BudgetError(
+            "The ledger of this statement holds a cost or delta that no draw has; it cannot be explained."
+        )
+    epsilon, delta = statement.epsilon + statement.bounds_epsilon, statement.delta
+    fine = statement.currency == "joint" or statement.accountant == "pld"
+    composition = Composition.of(statement.entries, statement.currency, fine=fine)
+    profile = _profile(composition, statement)
+    return Explanation(
+        epsilon=epsilon,
+        delta=delta,
+        unit=statement.unit,
+        releasable=statement.releasable,
+        basis="zCDP" if composition.rho > 0.0 else "privacy loss",
+        advantage=min(profile(0.0), _advantage_of_promise(epsilon, delta)),
+        advantage_by_epsilon_alone=_advantage_of_promise(epsilon, delta),
+        rates=tuple(_rate(profile, epsilon, delta, alpha) for alpha in _FALSE_POSITIVES),
+    )
+
+
+def _profile(composition: Composition, statement: PrivacyStatement) -> Callable[[float], float]:
+    """Return the function from any real epsilon to a delta at which the whole run is (epsilon, delta)-private.
+
+    Noise that is nearly continuous costs a little more than continuous noise (``docs/privacy/joint.md``). Where only its
+    zCDP cost is known, the other draws are composed with it in both ways, as losses and in zCDP: both are bounds.
+    """
+    ways = [composition]
+    if composition.rho > 0.0:
+        ways.append(Composition(rho=_whole_rho(composition), failure=composition.failure))
+    ways = [way.with_pure(statement.bounds_epsilon) for way in ways]
+    slack = 0.0
+    if composition.mu > 0.0:
+        slack = GAUSSIAN_SLACK if statement.currency == "joint" else PLD_SLACK
+
+    def profile(epsilon: float) -> float:
+        least = min(way.delta(epsilon - slack * statement.epsilon) for way in ways)
+        return min(1.0, (1.0 + slack) * least + slack * statement.delta)
+
+    return profile
+
+
+def _whole_rho(composition: Composition) -> float:
+    """Return the zCDP cost of all draws together."""
+    selections = [bounded_range_rho(epsilon) for epsilon in composition.ranges]
+    return composition.rho + math.fsum(selections) + math.fsum(epsilon * epsilon / 2.0 for epsilon in composition.pure)
+
+
+def _rate(profile: Callable[[float], float], epsilon: float, delta: float, alpha: float) -> Rate:
+    """Return the most true positives at `alpha` false positives.
+
+    Whatever x is, they are at most ``exp(x) * alpha + profile(x)``; the best x is searched for.
+    """
+
+    def bound(x: float) -> float:
+        return math.exp(x) * alpha + profile(x)
+
+    reach = min(epsilon, _LARGEST_EXPONENT)
+    promised = _power_of_promise(epsilon, delta, alpha)
+    return Rate(alpha, min(1.0, promised, _least(bound, -reach, reach)), promised)
+
+
+def _least(function: Callable[[float], float], low: float, high: float) -> float:
+    """Return the least value that a search meets on an interval, its ends and its middle included."""
+    return min(
+        function(low), function(high), function(0.5 * (low + high)), smallest_met(function, low, high, _SEARCH_STEPS)
+    )
+
+
+def _power_of_promise(epsilon: float, delta: float, alpha: float) -> float:
+    """Return the most true positives at `alpha` false positives that (epsilon, delta) alone allows."""
+    factor = math.exp(min(epsilon, _LARGEST_EXPONENT))
+    return max(0.0, min(1.0, factor * alpha + delta, 1.0 - (1.0 - delta - alpha) / factor))
+
+
+def _advantage_of_promise(epsilon: float, delta: float) -> float:
+    """Return the largest advantage that (epsilon, delta) alone allows."""
+    half = math.tanh(epsilon / 2.0)
+    return half + delta * (1.0 - half)
+
+
+def right_of_hundred(advantage: float) -> str:
+    """Return how often of 100 times a guess with this advantage is right, rounded up."""
+    return of_hundred(0.5 + 0.5 * advantage)
+
+
+def of_hundred(share: float) -> str:
+    """Return a share as a number of 100, rounded up to three digits."""
+    value = 100.0 * share
+    if value <= 0.0:
+        return "0"
+    unit = 10.0 ** (math.floor(math.log10(value)) - 2)
+    return f"{min(100.0, math.ceil(value / unit * (1.0 - 1e-12)) * unit):.6g}"

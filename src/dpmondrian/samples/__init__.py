@@ -1,0 +1,1 @@
+"""Invented tables for the demo, the examples and the tests."""

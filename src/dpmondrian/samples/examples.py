@@ -1,0 +1,147 @@
+"""Three invented tables about people, with what is public about them: for the demo, the examples and the tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpmondrian.samples.synthetic import HOME_BOUNDS, homes
+from dpmondrian.schema.columns import Category, Column, Schema
+from dpmondrian.schema.files import TableSchema
+
+if TYPE_CHECKING:
+    import pyarrow
+
+__all__ = ["EXAMPLES", "Example", "customers", "locations", "patients"]
+
+
+@dataclass(frozen=True)
+class Example:
+    """An invented table.
+
+    Attributes
+    ----------
+    about : str
+        What it shows, in a sentence.
+    make : callable
+        From a number of people and a seed to the table.
+    table_schema : TableSchema
+        What is public about it.
+    """
+
+    about: str
+    make: Callable[..., pyarrow.Table]
+    table_schema: TableSchema
+
+
+def patients(n_people: int = 20_000, seed: int = 0) -> pyarrow.Table:
+    """Return age, body mass index, blood pressure and long-term blood sugar of invented patients of five kinds.
+
+    One row in a hundred has a wrong value, as tables do.
+    """
+    import pyarrow as pa
+
+    generator = np.random.default_rng(seed)
+    middles = np.array(
+        [[31, 23, 114, 5.2], [34, 36, 128, 5.5], [58, 26, 158, 5.4], [66, 34, 142, 8.3], [83, 22, 136, 5.9]]
+    )
+    widths = np.array(
+        [[4.5, 1.3, 5.0, 0.18], [4.0, 1.6, 6.0, 0.2], [4.0, 1.4, 6.0, 0.2], [4.0, 1.6, 6.0, 0.5], [3, 1.3, 7, 0.25]]
+    )
+    kind = generator.choice(len(middles), n_people, p=[0.32, 0.13, 0.22, 0.18, 0.15])
+    rows = middles[kind] + generator.normal(size=(n_people, 4)) * widths[kind]
+    wrong = np.flatnonzero(generator.random(n_people) < 0.01)
+    column = generator.integers(0, 4, len(wrong))
+    rows[wrong, column] = generator.uniform([0, 10, 60, 3], [120, 60, 260, 16], (len(wrong), 4))[
+        np.arange(len(wrong)), column
+    ]
+    age, bmi, pressure, sugar = rows.T
+    return pa.table(
+        {
+            "age": np.rint(age).astype(np.int64),
+            "bmi": bmi.round(1),
+            "systolic": np.rint(pressure).astype(np.int64),
+            "hba1c": sugar.round(2),
+        }
+    )
+
+
+def customers(n_people: int = 6_000, seed: int = 0) -> pyarrow.Table:
+    """Return the orders of invented customers, up to twelve each, of four kinds, with the channel they came by.
+
+    A few came by a channel that nobody had thought of.
+    """
+    import pyarrow as pa
+
+    generator = np.random.default_rng(seed)
+    orders = generator.integers(1, 13, n_people)
+    kind = np.repeat(generator.choice(4, n_people, p=[0.35, 0.30, 0.20, 0.15]), orders)
+    n_rows = len(kind)
+    amount = np.exp(np.array([2.3, 4.0, 5.8, 3.3])[kind] + generator.normal(0, 0.25, n_rows))
+    hour = np.array([12.6, 20.5, 10.0, 8.0])[kind] + generator.normal(0, 0.7, n_rows)
+    items = 1 + generator.poisson(np.array([0.8, 2.0, 14.0, 1.0])[kind])
+    channels = np.array(["app", "web", "shop", "fax"])
+    shares = np.array(
+        [[0.85, 0.10, 0.045, 0.005], [0.25, 0.70, 0.045, 0.005], [0.02, 0.38, 0.55, 0.05], [0.1, 0.1, 0.79, 0.01]]
+    )
+    channel = (generator.random(n_rows)[:, None] > np.cumsum(shares, axis=1)[kind]).sum(axis=1)
+    return pa.table(
+        {
+            "customer": [f"C{number:05d}" for number in np.repeat(np.arange(n_people), orders).tolist()],
+            "amount": amount.round(2),
+            "hour": np.clip(hour, 0, 23.99).round(2),
+            "items": items,
+            "channel": channels[np.minimum(channel, 3)].tolist(),
+        }
+    )
+
+
+def locations(n_people: int = 20_000, seed: int = 5) -> pyarrow.Table:
+    """Return where invented patients live on a map of 100 by 100 km."""
+    import pyarrow as pa
+
+    rows, _ = homes(n_people, seed=seed)
+    return pa.table(dict(zip(HOME_BOUNDS, rows.round(3).T, strict=True)))
+
+
+EXAMPLES = {
+    "locations": Example(
+        "Where do 20,000 patients live?",
+        locations,
+        TableSchema(Schema(tuple(Column(name, low, high, unit="km") for name, (low, high) in HOME_BOUNDS.items()))),
+    ),
+    "patients": Example(
+        "Which kinds of patients does a practice have?",
+        patients,
+        TableSchema(
+            Schema(
+                (
+                    Column("age", 0, 120, whole=True, unit="years"),
+                    Column("bmi", 10, 60, unit="kg/m2"),
+                    Column("systolic", 60, 260, whole=True, unit="mmHg"),
+                    Column("hba1c", 3, 16, unit="%"),
+                )
+            )
+        ),
+    ),
+    "customers": Example(
+        "Who orders what, and when? Several orders per customer, categories, a log scale.",
+        customers,
+        TableSchema(
+            Schema(
+                (
+                    Column("amount", 1, 10_000, log=True, unit="EUR"),
+                    Column("hour", 0, 24, unit="h"),
+                    Column("items", 1, 100, whole=True),
+                    Category("channel", ("app", "web", "shop")),
+                )
+            ),
+            person_id="customer",
+            rows_per_person=2,
+        ),
+    ),
+}
+"""The examples by name."""

@@ -1,0 +1,1 @@
+"""What is public about a table: columns, coordinates, schema files."""

@@ -1,0 +1,553 @@
+"""What is public about the data: columns, their bounds or categories, whole numbers, log scales, units.
+
+Bounds and categories come from knowledge about the world ("an age lies between 0 and 120"), never from the rows.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Real
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from dpmondrian.exceptions import BoundsError
+from dpmondrian.schema.texts import canonical_text
+
+__all__ = [
+    "OTHER",
+    "Bounds",
+    "Category",
+    "Column",
+    "Estimate",
+    "Indicator",
+    "Schema",
+    "categories_in",
+    "category_use",
+    "is_number",
+    "names_in",
+    "nearest_names",
+]
+
+Pair: TypeAlias = "Sequence[Any] | Column | Category"
+Bounds: TypeAlias = "Pair | Sequence[Pair] | Mapping[str, Pair] | Schema | None"
+"""One pair for all columns, a list with one pair per column, a mapping by column name, or a `Schema`.
+
+In a mapping, a sequence of texts in place of a pair lists the categories of a column."""
+
+OTHER = "other"
+"""The category of every value that was not declared."""
+
+MOST_CATEGORIES = 1000
+_WEIGHT_UNCUT, _LEAST_WEIGHT = 0.1, 0.01
+
+LARGEST_BOUND, SMALLEST_RANGE = 1e100, 1e-100
+"""Bounds beyond these would overflow when distances are squared, or ranges divided."""
+
+_WHOLE_WORDS = {"int": True, "whole": True, "integer": True, "float": False, "real": False}
+_EXAMPLE = "bounds={'age': (0, 120), 'children': (0, 12, 'int')}"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its name, its bounds, whether it takes whole values only, and its scale.
+
+    Parameters
+    ----------
+    name : str
+    lower, upper : float
+        Public bounds, ``lower < upper``. Values beyond them are clipped.
+    whole : bool, default=False
+        Whether the column takes whole values. Cuts are then placed between values.
+    log : bool, default=False
+        Whether equal ratios count as equal distances: windows, distances and means are those of the logarithm.
+        The bounds must be positive.
+    unit : str, default=""
+        What the values are counted in, such as "years": shown in reports, used for nothing else.
+    """
+
+    name: str
+    lower: float
+    upper: float
+    whole: bool = False
+    log: bool = False
+    unit: str = ""
+
+    def __post_init__(self) -> None:
+        if not (is_number(self.lower) and is_number(self.upper)):
+            raise BoundsError(
+                f"The bounds of column {self.name!r} must be two finite numbers (lower, upper). "
+                f"Got ({self.lower!r}, {self.upper!r}). Give bounds that are known without the data, "
+                f"for instance {_EXAMPLE}."
+            )
+        object.__setattr__(self, "lower", float(self.lower))
+        object.__setattr__(self, "upper", float(self.upper))
+        if max(abs(self.lower), abs(self.upper)) > LARGEST_BOUND:
+            raise BoundsError(
+                f"The bounds of column {self.name!r} must lie within +-{LARGEST_BOUND:g}. Got ({self.lower:g}, {self.upper:g}). "
+                "Choose a larger unit."
+            )
+        truths = all(isinstance(value, bool | np.bool_) for value in (self.whole, self.log))
+        if not isinstance(self.name, str) or not isinstance(self.unit, str) or not truths:
+            raise BoundsError(
+                "A column needs a name, truth values for 'whole' and 'log', and a text for 'unit'. "
+                f"Got {self.name!r}, {self.whole!r}, {self.log!r}, {self.unit!r}."
+            )
+        object.__setattr__(self, "whole", bool(self.whole))
+        object.__setattr__(self, "log", bool(self.log))
+        if self.lower < self.upper < self.lower + SMALLEST_RANGE:
+            raise BoundsError(
+                f"The bounds of column {self.name!r} must be at least {SMALLEST_RANGE:g} apart. "
+                f"Got ({self.lower:g}, {self.upper:g}). Choose a smaller unit."
+            )
+        if not self.lower < self.upper:
+            raise BoundsError(
+                f"The bounds of column {self.name!r} must satisfy lower < upper. Got ({self.lower:g}, {self.upper:g}). "
+                "Exchange them, or leave the column out if it cannot vary."
+            )
+        if self.log:
+            self._check_log_scale()
+
+    def _check_log_scale(self) -> None:
+        if self.whole:
+            raise BoundsError(
+                f"Column {self.name!r} must be marked 'int' or 'log', not both, because windows on a log scale do not hold whole "
+                "numbers. Got both. Leave 'int' out: a column of whole numbers may have a log scale."
+            )
+        if not self.lower > 0.0:
+            raise BoundsError(
+                f"The bounds of column {self.name!r} must be positive on a log scale. Got ({self.lower:g}, {self.upper:g}). "
+                "Raise the lower bound to the smallest value that matters (those below it are clipped to it), or leave 'log' "
+                "out."
+            )
+        if not self.range > 0.0:
+            raise BoundsError(
+                f"The bounds of column {self.name!r} must have different logarithms. Got ({self.lower!r}, {self.upper!r}). "
+                "Leave 'log' out: so close together both scales are the same."
+            )
+
+    @property
+    def n_values(self) -> int:
+        """Number of whole values within the bounds."""
+        return math.floor(self.upper) - math.ceil(self.lower) + 1
+
+    @property
+    def range(self) -> float:
+        """Width of the bounds on the column's own scale."""
+        return math.log(self.upper) - math.log(self.lower) if self.log else self.upper - self.lower
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the column as plain JSON values."""
+        values = {"name": self.name, "lower": self.lower, "upper": self.upper, "whole": self.whole}
+        return values | ({"log": True} if self.log else {}) | ({"unit": self.unit} if self.unit else {})
+
+
+@dataclass(frozen=True)
+class Indicator(Column):
+    """Whether a row is in one category: 0 or 1. One of the columns that a `Category` is turned into.
+
+    Attributes
+    ----------
+    of : str
+        Name of the column of categories.
+    category : str
+    cut : bool
+        Whether cuts may be made along it.
+    weight : float
+        Distance of two categories, in ranges of a numeric column.
+    """
+
+    of: str = ""
+    category: str = ""
+    cut: bool = False
+    weight: float = 1.0
+
+    @property
+    def range(self) -> float:
+        """What differences are divided by, so that two rows of different categories are `weight` ranges apart.
+
+        They differ in two indicators, by 1 each, so without a weight their distance is the square root of 2.
+        """
+        return math.sqrt(2.0) / self.weight
+
+
+@dataclass(frozen=True)
+class Category:
+    """A column whose values are categories that are declared beforehand; all others become "other".
+
+    It is turned into one indicator per category, of which every row has exactly one. Centres hold the share of each
+    category in a cluster.
+
+    Parameters
+    ----------
+    name : str
+    categories : sequence of str
+        Known without looking at the data. "other" is added unless it is declared. Values are compared as texts, without spaces
+        around them; "1", 1 and 1.0 are the same, and so are true and "True".
+    cut : bool, default=False
+        Whether clusters may be cut apart between categories. Every two categories are apart, with nothing in between, so
+        such cuts divide the clusters into one group per category or combination of categories. Without, categories
+        describe clusters that other columns separate.
+    weight : float, default=None
+        Distance of two rows of different categories, as a part of the distance between the two bounds of a numeric column,
+        from 0.01 to 1. None: 1 with `cut`, else 0.1, so that categories decide only about rows that lie between clusters.
+    """
+
+    name: str
+    categories: tuple[str, ...]
+    cut: bool = False
+    weight: float | None = None
+
+    def __post_init__(self) -> None:
+        given = self.categories
+        if isinstance(given, Sequence) and not isinstance(given, str):
+            object.__setattr__(self, "categories", tuple(given))
+        texts = isinstance(self.categories, tuple) and all(isinstance(item, str) and item for item in given)
+        if not isinstance(self.name, str) or not texts or not given:
+            raise BoundsError(
+                f"The categories of column {self.name!r} must be texts, at least one. Got {given!r}. "
+                "For instance ['basic', 'premium']; numbers are declared as texts too."
+            )
+        if len({canonical_text(item) for item in given}) != len(given) or len(given) > MOST_CATEGORIES:
+            raise BoundsError(
+                f"The categories of column {self.name!r} must be different, and at most {MOST_CATEGORIES}. Got {len(given)}. "
+                "Leave out the ones that are repeated or rare: undeclared values become 'other', and '1' and '1.0' are the same."
+            )
+        if not isinstance(self.cut, bool):
+            raise BoundsError(f"The 'cut' of column {self.name!r} must be true or false. Got {self.cut!r}.")
+        if self.weight is None:
+            object.__setattr__(self, "weight", 1.0 if self.cut else _WEIGHT_UNCUT)
+        if not is_number(self.weight) or not _LEAST_WEIGHT <= self.weight <= 1.0:  # type: ignore[operator]
+            raise BoundsError(
+                f"The 'weight' of column {self.name!r} must be a number from {_LEAST_WEIGHT:g} to 1. Got {self.weight!r}. "
+                "Leave it out for the default."
+            )
+        object.__setattr__(self, "weight", float(self.weight))  # type: ignore[arg-type]
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """All categories: the declared ones, and "other"."""
+        return self.categories if OTHER in self.categories else (*self.categories, OTHER)
+
+    @property
+    def indicators(self) -> tuple[Indicator, ...]:
+        """One 0/1 column per category."""
+        assert self.weight is not None
+        about = {"whole": True, "of": self.name, "cut": self.cut, "weight": float(self.weight)}
+        return tuple(
+            Indicator(f"{self.name}={level}", 0.0, 1.0, category=level, **about)  # type: ignore[arg-type]
+            for level in self.levels
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the column as plain JSON values."""
+        values = {"name": self.name, "categories": list(self.categories), "weight": self.weight}
+        return values | ({"cut": True} if self.cut else {})
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """How bounds were estimated from the rows themselves, with privacy (`suggest_bounds`).
+
+    Attributes
+    ----------
+    epsilon : float
+        What was spent on it.
+    rows_per_person, person_id : int, str or None
+        Whose privacy was protected by it.
+    releasable : bool
+        False for an estimate with a seed.
+    entry : str or None
+        Under which id it was charged to a budget file.
+    """
+
+    epsilon: float
+    rows_per_person: int = 1
+    person_id: str | None = None
+    releasable: bool = True
+    entry: str | None = None
+
+    def __post_init__(self) -> None:
+        if not is_number(self.epsilon) or self.epsilon < 0:
+            raise BoundsError(
+                f"What was spent on bounds, 'bounds_epsilon', must be a number >= 0. Got {self.epsilon!r}."
+            )
+        object.__setattr__(self, "epsilon", float(self.epsilon))
+        rows, texts = self.rows_per_person, (self.person_id, self.entry)
+        if not isinstance(rows, int) or isinstance(rows, bool) or rows < 1 or not isinstance(self.releasable, bool):
+            raise BoundsError(
+                f"An estimate of bounds needs 'rows_per_person' >= 1 and a truth value 'releasable'. Got {self!r}."
+            )
+        if not all(text is None or isinstance(text, str) for text in texts):
+            raise BoundsError(
+                f"The 'person_id' and 'entry' of an estimate of bounds must be texts or None. Got {self!r}."
+            )
+
+    def cost(self, rows_per_person: int, person_id: str | None) -> float:
+        """Return the epsilon of the estimate for another unit of privacy; raise `BoundsError` if it has none.
+
+        A person with M rows is, for an estimate that protects any m rows, at most M / m steps away, rounded up.
+        """
+        if person_id != self.person_id:
+            raise BoundsError(
+                f"The bounds were estimated with person_id={self.person_id!r}, and this run has person_id={person_id!r}: the one says "
+                "nothing about whom the other protects. Use the same, estimate the bounds again, or give public ones."
+            )
+        return self.epsilon if person_id is not None else self.epsilon * -(-rows_per_person // self.rows_per_person)
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a table in order: all that DPM needs to know about the data beforehand.
+
+    Parameters
+    ----------
+    columns : sequence of Column and Category
+    estimate : Estimate, optional
+        If bounds were estimated from the same rows (`suggest_bounds`): what that cost. It is part of the privacy statement.
+
+    Examples
+    --------
+    >>> schema = Schema((Column("age", 0, 120), Category("plan", ("basic", "premium"))))
+    >>> schema.centre_names
+    ('age', 'plan=basic', 'plan=premium', 'plan=other')
+    """
+
+    columns: tuple[Column | Category, ...]
+    estimate: Estimate | None = None
+
+    def __post_init__(self) -> None:
+        given = self.columns if isinstance(self.columns, Sequence) else ()
+        if not all(isinstance(column, Column | Category) for column in given) or isinstance(given, str):
+            raise BoundsError(f"A schema needs columns of the kinds Column and Category. Got {self.columns!r}.")
+        object.__setattr__(self, "columns", tuple(given))
+        if not self.columns:
+            raise BoundsError("A schema needs at least one column. Got none.")
+        for names in (self.names, self.centre_names):
+            repeated = sorted(name for name, times in Counter(names).items() if times > 1)
+            if repeated:
+                raise BoundsError(f"Column names must be different. Got {repeated} more than once; rename them.")
+
+    def bounds_epsilon(self, rows_per_person: int = 1, person_id: str | None = None) -> float:
+        """Return what was spent on bounds that were estimated from the same rows, for a unit of privacy."""
+        return 0.0 if self.estimate is None else self.estimate.cost(rows_per_person, person_id)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Column names in order."""
+        return tuple(column.name for column in self.columns)
+
+    @cached_property
+    def centre_columns(self) -> tuple[Column, ...]:
+        """The columns of centres: the numeric ones, and in place of each column of categories its indicators."""
+        return tuple(
+            part
+            for column in self.columns
+            for part in (column.indicators if isinstance(column, Category) else (column,))
+        )
+
+    @property
+    def centre_names(self) -> tuple[str, ...]:
+        """Names of the columns of centres, such as "age" and "plan=basic"."""
+        return tuple(column.name for column in self.centre_columns)
+
+    @property
+    def categories(self) -> dict[str, Category]:
+        """The columns of categories, by name."""
+        return {column.name: column for column in self.columns if isinstance(column, Category)}
+
+    @property
+    def lower(self) -> np.ndarray:
+        """Lower bounds of the columns of centres, float64."""
+        return np.array([column.lower for column in self.centre_columns])
+
+    @property
+    def upper(self) -> np.ndarray:
+        """Upper bounds of the columns of centres, float64."""
+        return np.array([column.upper for column in self.centre_columns])
+
+    @property
+    def ranges(self) -> tuple[float, ...]:
+        """Width of the bounds of the columns of centres, each on its own scale."""
+        return tuple(column.range for column in self.centre_columns)
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Factor per column of centres that brings differences to a common scale.
+
+        A difference is divided by its column's range and multiplied by the mean range, so that a column
+        in grams counts like one in kilograms. With one pair of bounds for all columns every factor is 1
+        and distances are plain Euclidean distances. On a log scale difference and range are those of logarithms.
+        """
+        ranges = np.array(self.ranges)
+        return np.ones(len(ranges)) if np.all(ranges == ranges[0]) else ranges.mean() / ranges
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """Return the columns as plain JSON values."""
+        return [column.to_dict() for column in self.columns]
+
+    @classmethod
+    def from_dict(cls, columns: Sequence[Mapping[str, Any]], estimate: Estimate | None = None) -> Schema:
+        """Return the schema of what `to_dict` wrote; raise TypeError or BoundsError if it is none."""
+        kinds = [Category if "categories" in column else Column for column in columns]
+        return cls(tuple(kind(**column) for kind, column in zip(kinds, columns, strict=True)), estimate)
+
+    @classmethod
+    def from_bounds(cls, bounds: Bounds, names: Sequence[str], whole: Sequence[bool]) -> Schema:
+        """Return the schema of a table with these column names and integer types.
+
+        Parameters
+        ----------
+        bounds : pair, list of pairs, mapping or Schema
+            A pair may carry a third item, ``"int"``, ``"float"`` or ``"log"``, which overrides the column's type.
+        names : sequence of str
+        whole : sequence of bool
+            Whether each column's *type* is an integer type. Values are never looked at.
+        """
+        if bounds is None:
+            raise BoundsError(
+                "The 'bounds' parameter is missing. The range of every column is needed, known without looking at "
+                f"the data; for instance {_EXAMPLE}, or bounds=(0, 1) for all columns."
+            )
+        if isinstance(bounds, Schema):
+            return bounds._ordered_as(names)
+        if isinstance(bounds, Mapping):
+            return cls._from_mapping(bounds, names, whole)
+        if _is_one_pair(bounds):
+            return cls(tuple(_column(n, bounds, w) for n, w in zip(names, whole, strict=True)))
+        return cls._from_list(bounds, names, whole)
+
+    @classmethod
+    def _from_mapping(cls, bounds: Mapping[str, Pair], names: Sequence[str], whole: Sequence[bool]) -> Schema:
+        bounds = {str(name): pair for name, pair in bounds.items()}
+        _check_same_names(list(bounds), names)
+        return cls(tuple(_column(n, bounds[n], w) for n, w in zip(names, whole, strict=True)))
+
+    @classmethod
+    def _from_list(cls, bounds: Any, names: Sequence[str], whole: Sequence[bool]) -> Schema:
+        try:
+            pairs = list(bounds)
+        except TypeError:
+            raise BoundsError(
+                f"The 'bounds' parameter must be a pair, a list of pairs, a mapping or a Schema. Got {bounds!r}. "
+                f"For instance {_EXAMPLE}."
+            ) from None
+        if len(pairs) != len(names):
+            raise BoundsError(
+                f"The 'bounds' list must have one pair per column: {len(names)} columns. Got {len(pairs)} pairs. "
+                "Give one pair (lower, upper) to use it for all columns."
+            )
+        return cls(tuple(_column(n, p, w) for n, p, w in zip(names, pairs, whole, strict=True)))
+
+    def _ordered_as(self, names: Sequence[str]) -> Schema:
+        _check_same_names(self.names, names)
+        by_name = dict(zip(self.names, self.columns, strict=True))
+        return Schema(tuple(by_name[name] for name in names), self.estimate)
+
+
+def _check_same_names(given: Sequence[str], names: Sequence[str]) -> None:
+    unknown = [name for name in given if name not in names]
+    if unknown:
+        raise BoundsError(
+            f"The 'bounds' parameter names columns that the table does not have: {unknown!r}.{nearest_names(unknown, names)} "
+            f"Columns of the table: {list(names)!r}. For an array, whose columns are only numbered, give a list of pairs."
+        )
+    missing = [name for name in names if name not in given]
+    if missing:
+        raise BoundsError(
+            f"The 'bounds' parameter must name every column. Missing: {missing!r}. "
+            "Add their bounds, or fit on a table without these columns."
+        )
+
+
+def categories_in(bounds: Bounds) -> dict[str, Category]:
+    """Return the columns of categories that are declared in bounds, by name."""
+    if isinstance(bounds, Schema):
+        return bounds.categories
+    if not isinstance(bounds, Mapping):
+        return {}
+    columns = {str(name): _declared(str(name), pair) for name, pair in bounds.items()}
+    return {name: column for name, column in columns.items() if isinstance(column, Category)}
+
+
+def names_in(bounds: Bounds) -> tuple[str, ...] | None:
+    """Return the names of the columns that have bounds, or None if the bounds do not name any."""
+    if isinstance(bounds, Schema):
+        return bounds.names
+    return tuple(str(name) for name in bounds) if isinstance(bounds, Mapping) else None
+
+
+def category_use(bounds: Bounds) -> str:
+    """Return whether "none", "some" or "all" of the columns hold categories."""
+    n_categories = len(categories_in(bounds))
+    n_columns = len(bounds.columns) if isinstance(bounds, Schema) else len(bounds) if isinstance(bounds, Mapping) else 0
+    return "none" if not n_categories else "all" if n_categories == n_columns else "some"
+
+
+def nearest_names(unknown: Sequence[Any], known: Sequence[str]) -> str:
+    """Return " Did you mean ...?" for names that resemble known ones, else an empty string."""
+    hints = []
+    for name in unknown:
+        close = difflib.get_close_matches(str(name), [str(k) for k in known], n=1)
+        if close:
+            hints.append(f"{close[0]!r} instead of {str(name)!r}")
+    return f" Did you mean {', '.join(hints)}?" if hints else ""
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is a finite real number (and not a truth value)."""
+    if not isinstance(value, Real) or isinstance(value, bool | np.bool_):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer beyond every float
+        return False
+
+
+def _is_one_pair(bounds: Any) -> bool:
+    if isinstance(bounds, np.ndarray) and bounds.ndim != 1:
+        return False
+    if isinstance(bounds, str) or not isinstance(bounds, Sequence | np.ndarray) or len(bounds) not in (2, 3, 4):
+        return False
+    return isinstance(bounds[0], Real) or bounds[0] is None
+
+
+def _declared(name: str, pair: Any) -> Column | Category | None:
+    """Return a column that is declared in full: as an object, or by its categories; else None."""
+    if isinstance(pair, Column | Category):
+        if pair.name != name:
+            raise BoundsError(
+                f"The 'bounds' mapping holds column {pair.name!r} under the name {name!r}. Use one name for both."
+            )
+        return pair
+    texts = isinstance(pair, Sequence) and not isinstance(pair, str) and all(isinstance(item, str) for item in pair)
+    return Category(name, tuple(pair)) if texts and pair else None
+
+
+def _column(name: str, pair: Any, whole: bool) -> Column | Category:
+    declared = _declared(name, pair)
+    if declared is not None:
+        return declared
+    is_list = isinstance(pair, Sequence) or (isinstance(pair, np.ndarray) and pair.ndim == 1)
+    items = list(pair) if is_list and not isinstance(pair, str) else [pair]
+    if len(items) > 2 and isinstance(items[0], str):  # ("children", 0, 12, "int")
+        if items[0] != name:
+            raise BoundsError(
+                f"The 'bounds' list names column {items[0]!r} where the table has {name!r}. Give the list in the order of the "
+                "table, or a mapping by column name."
+            )
+        items = items[1:]
+    words = [item for item in items[2:] if isinstance(item, str)]
+    kinds, log = [word for word in words if word in _WHOLE_WORDS], "log" in words
+    if len(items) != 2 + len(kinds) + log or len(kinds) > 1:
+        raise BoundsError(
+            f"The bounds of column {name!r} must be a pair (lower, upper), with 'int', 'float' or 'log' as an optional third "
+            f"item, or a list of categories. Got {pair!r}. For instance {_EXAMPLE}."
+        )
+    # A log scale overrides the type of the column, like "float"; "int" beside it is refused.
+    return Column(name, items[0], items[1], _WHOLE_WORDS[kinds[0]] if kinds else whole and not log, log)

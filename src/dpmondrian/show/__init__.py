@@ -1,0 +1,1 @@
+"""What people read: words, reports, displays, pictures."""

@@ -1,0 +1,108 @@
+"""What of a release the report shows: all of it, but of very large releases the most important part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from dpmondrian.release.release import Release
+from dpmondrian.release.tree import Tree
+from dpmondrian.schema.columns import Category, Column, Indicator
+from dpmondrian.show.report.scales import columns_by_cuts
+from dpmondrian.show.report.words import LONGEST_NAME, clean, column_label, short_names
+
+__all__ = ["Shown", "counted_in", "shown_part"]
+
+MOST_CLUSTERS = 1000
+MOST_CELLS, CELLS_PER_CLUSTER = 20_000, 10
+"""Room for the cells of the table; a cluster takes so many beside its own."""
+
+LEAST_COLUMNS = 10
+FEW_LEAVES, SHORTER_NAME = 200, 24
+"""With more leaves than this, names, which every rule repeats, are cut shorter."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A release, with names that are short and harmless, and what of it is shown.
+
+    Attributes
+    ----------
+    n_clusters : int
+        The first, that is largest, so many clusters are shown.
+    columns : tuple of int
+        Columns of centres that are shown, in the order of the table.
+    names, labels : tuple of str
+        Of all columns of centres: names, and what stands at an axis.
+    tree : Tree
+        The tree with these names.
+    """
+
+    release: Release
+    n_clusters: int
+    columns: tuple[int, ...]
+    names: tuple[str, ...]
+    labels: tuple[str, ...]
+    tree: Tree
+
+    @property
+    def centre_columns(self) -> tuple[Column, ...]:
+        """All columns of centres."""
+        return self.release.schema.centre_columns
+
+    @property
+    def counted(self) -> str:
+        """What sizes count: people or rows."""
+        return self.tree.counted
+
+
+def counted_in(release: Release) -> str:
+    """Return what sizes count: people only if a column told whose row it is, else rows."""
+    return clean(release.tree.counted, 24)
+
+
+def shown_part(release: Release) -> Shown:
+    """Return what is shown: up to 1,000 clusters, and so many of the columns that are cut most that the page stays light."""
+    n_clusters = min(len(release.sizes), MOST_CLUSTERS)
+    n_columns = max(LEAST_COLUMNS, MOST_CELLS // n_clusters - CELLS_PER_CLUSTER)
+    tree, columns = _short_tree(release), release.schema.centre_columns
+    names = tree.names[: len(columns)]
+    return Shown(
+        release=release,
+        n_clusters=n_clusters,
+        columns=tuple(sorted(columns_by_cuts(release)[:n_columns])),
+        names=names,
+        labels=tuple(column_label(column, name) for column, name in zip(columns, names, strict=True)),
+        tree=tree,
+    )
+
+
+def _names(release: Release) -> dict[str, str]:
+    """Return short names of the columns of the table, by name."""
+    most = LONGEST_NAME if release.tree.n_leaves <= FEW_LEAVES else SHORTER_NAME
+    return dict(zip(release.schema.names, short_names(release.schema.names, most), strict=True))
+
+
+def _categories(release: Release, names: dict[str, str]) -> dict[int, tuple[str, str]]:
+    """Return short names of column and category of those columns of centres that are indicators."""
+    levels = {
+        column.name: dict(zip(column.levels, short_names(column.levels, 32), strict=True))
+        for column in release.schema.columns
+        if isinstance(column, Category)
+    }
+    return {
+        j: (names[column.of], levels[column.of][column.category])
+        for j, column in enumerate(release.schema.centre_columns)
+        if isinstance(column, Indicator)
+    }
+
+
+def _short_tree(release: Release) -> Tree:
+    """Return the tree with short names, so that its rules are short too; an indicator is named "plan is basic"."""
+    tree, names = release.tree, _names(release)
+    categories = _categories(release, names)
+    centre_names = tuple(
+        " is ".join(categories[j]) if j in categories else names[column.name]
+        for j, column in enumerate(release.schema.centre_columns)
+    )
+    directions = tuple(clean(name) for name in tree.names[len(centre_names) :])
+    return replace(tree, names=centre_names + directions, categories=categories, counted=counted_in(release))

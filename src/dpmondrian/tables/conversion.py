@@ -1,0 +1,213 @@
+"""From values of a file to columns of numbers and texts, by type and never by value.
+
+Numbers keep their type (integers, float32, float64); truth values become 0 and 1, decimals float64. Texts are taken as they
+are; other values become texts one by one, as in `dpmondrian.schema.texts`. Ids of persons keep their type, whatever it is, because it is
+part of what they say (`dpmondrian.tables.identities`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Literal
+
+from dpmondrian.exceptions import DataError
+from dpmondrian.schema.texts import NoTextError, text_of, texts_of_arrow
+from dpmondrian.tables.failures import failure, no_number, not_usable, not_utf8
+from dpmondrian.tables.identities import kind_of_ids
+from dpmondrian.tables.source import Origin
+
+__all__ = [
+    "Kind",
+    "column_of_values",
+    "converted",
+    "kind_of",
+    "table_of",
+    "target_schema",
+    "without_rows",
+    "without_types",
+]
+
+Kind = Literal["number", "text", "id"]
+"""What a column is read as. An "id" keeps its own type; in a file without types it is a text, as it is written."""
+
+
+def kind_of(type_: Any) -> str:
+    """Return the kind of an Arrow type: "whole", "number", "truth", "text", "date" or "unknown"."""
+    from pyarrow import types
+
+    type_ = _plain(type_)
+    kinds = {
+        "whole": (types.is_integer,),
+        "number": (types.is_floating, types.is_decimal),
+        "truth": (types.is_boolean,),
+        "text": (types.is_string, types.is_large_string, types.is_string_view),
+        "date": (types.is_temporal,),
+    }
+    return next((kind for kind, tests in kinds.items() if any(test(type_) for test in tests)), "unknown")
+
+
+def _plain(type_: Any) -> Any:
+    """Return the type of the values of a dictionary or an extension."""
+    import pyarrow
+
+    if isinstance(type_, pyarrow.BaseExtensionType):
+        return _plain(type_.storage_type)
+    return _plain(type_.value_type) if pyarrow.types.is_dictionary(type_) else type_
+
+
+def target_schema(source: Origin, schema: Any, kinds: Mapping[str, Kind]) -> Any:
+    """Return the Arrow schema of what will be read, from the schema of a file; refuse types that cannot be used."""
+    import pyarrow
+
+    fields = [(name, _target(source, name, schema.field(name).type, kind)) for name, kind in kinds.items()]
+    return pyarrow.schema(fields)
+
+
+def _target(source: Origin, name: str, type_: Any, wanted: Kind) -> Any:
+    import pyarrow
+
+    type_, kind = _plain(type_), kind_of(type_)
+    if pyarrow.types.is_null(type_):
+        return {"number": pyarrow.float64(), "text": pyarrow.string(), "id": type_}[wanted]
+    if wanted == "id":
+        if kind_of_ids(type_) is not None:
+            return pyarrow.string() if kind == "text" else type_
+    elif wanted == "text":
+        is_bytes = pyarrow.types.is_binary(type_) or pyarrow.types.is_large_binary(type_)
+        if is_bytes or (kind != "unknown" and not pyarrow.types.is_duration(type_)):
+            return pyarrow.string()
+    elif kind == "truth":
+        return pyarrow.uint8()
+    elif kind == "whole":
+        return type_
+    elif kind == "number":
+        small = pyarrow.types.is_float16(type_) or pyarrow.types.is_float32(type_)
+        return pyarrow.float32() if small else pyarrow.float64()
+    raise not_usable(source, name, kind if kind != "unknown" else "nested or binary", f"{wanted}s")
+
+
+def without_types(kinds: Mapping[str, Kind]) -> Any:
+    """Return the Arrow schema of what will be read from a file that has no types."""
+    import pyarrow
+
+    return pyarrow.schema(
+        [(name, pyarrow.float64() if kind == "number" else pyarrow.string()) for name, kind in kinds.items()]
+    )
+
+
+def without_rows(schema: Any) -> Any:
+    """Return an empty record batch: readers yield it first, so that a table has its types also when it has no rows."""
+    import pyarrow
+
+    return pyarrow.record_batch([pyarrow.array([], field.type) for field in schema], schema=schema)
+
+
+def table_of(source: Origin, batches: Iterable[Any], target: Any) -> Any:
+    """Return record batches as a table with the columns and types of the target schema."""
+    import pyarrow
+
+    return pyarrow.Table.from_batches([converted(source, batch, target) for batch in batches], schema=target)
+
+
+def converted(source: Origin, batch: Any, target: Any) -> Any:
+    """Return a record batch with the columns and types of the target schema; columns that fit are not copied."""
+    import pyarrow
+
+    columns = []
+    for field in target:
+        try:
+            column = _as_type(batch.column(batch.schema.get_field_index(field.name)), field.type)
+            if field.type == pyarrow.string():
+                column.validate(full=True)  # Parquet promises UTF-8, and nobody checks
+        except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError, NoTextError):
+            if field.type != pyarrow.string():
+                raise no_number(source, field.name) from None
+            raise _no_text(source, field.name, batch.schema.field(field.name).type) from None
+        columns.append(column)
+    return pyarrow.record_batch(columns, schema=target)
+
+
+def _no_text(source: Origin, name: str, type_: Any) -> DataError:
+    """Return the error for a column of a typed file that should be texts and has a value that is none."""
+    kind = kind_of(type_)
+    if kind == "text":
+        return not_utf8(source)
+    if kind == "date":
+        return failure(
+            source,
+            f"has times in column {name!r} that cannot be written as texts; their time zone may be unknown. Turn them into texts "
+            "or numbers, or into UTC",
+        )
+    return failure(
+        source,
+        f"has bytes in column {name!r} that are not UTF-8 text. Turn them into texts, for instance hexadecimal digits",
+    )
+
+
+def _as_type(column: Any, type_: Any) -> Any:
+    import pyarrow
+
+    if isinstance(column, pyarrow.ExtensionArray):
+        column = column.storage
+    if pyarrow.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if column.type == type_:
+        return column
+    if type_ == pyarrow.string():
+        return texts_of_arrow(column).cast(type_)
+    if pyarrow.types.is_decimal(column.type):  # Arrow rounds by the scale of the type; a number is rounded by itself
+        return pyarrow.array([None if value is None else float(value) for value in column.to_pylist()], type_)
+    return column.cast(type_)
+
+
+def column_of_values(source: Origin, name: str, values: Sequence[Any], kind: Kind) -> Any:
+    """Return Python values as an Arrow column, float64 or string, ids in the type that they have; None is missing."""
+    import pyarrow
+
+    if kind == "id":
+        return _ids(source, name, values)
+    if kind == "text":
+        return pyarrow.array([_text(source, name, value) for value in values], pyarrow.string())
+    with suppress(pyarrow.ArrowException, TypeError, ValueError, OverflowError):
+        return pyarrow.array(values, pyarrow.float64())
+    # Truth values, large integers, or no numbers. Outside of the block above, whose error quotes a value.
+    return pyarrow.array([_number(source, name, value) for value in values], pyarrow.float64())
+
+
+def _ids(source: Origin, name: str, values: Sequence[Any]) -> Any:
+    """Return ids as a column of the one type that all of them have. A reader must not round them, so floats are none."""
+    import pyarrow
+
+    known = [value for value in values if value is not None]
+    kind = next((kind for kind in (str, bool, int, bytes) if all(type(value) is kind for value in known)), None)
+    if kind is None or (kind is int and any(not -(2**63) <= value < 2**63 for value in known)):
+        raise failure(
+            source,
+            f"has ids of persons in column {name!r} that are not all texts, or not all whole numbers of 64 bits: 7, 7.0 and '7' may be "
+            "one person or several. Write all of them as texts, in a query with CAST(... AS TEXT)",
+        )
+    types = {str: pyarrow.string(), bool: pyarrow.bool_(), int: pyarrow.int64(), bytes: pyarrow.binary()}
+    return pyarrow.array(values, types[kind] if known else pyarrow.null())
+
+
+def _number(source: Origin, name: str, value: Any) -> float | None:
+    if value is None:
+        return None
+    if not isinstance(value, bool | int | float):
+        raise no_number(source, name)
+    try:
+        return float(value)
+    except OverflowError:  # as CSV files are read: beyond all floats is infinite
+        return float("inf") if value > 0 else float("-inf")
+
+
+def _text(source: Origin, name: str, value: Any) -> str | None:
+    try:
+        return text_of(value)
+    except NoTextError:
+        raise failure(
+            source,
+            f"has lists, objects or bytes in column {name!r}, which cannot be read as texts. Leave it out, or turn it into numbers "
+            "or texts",
+        ) from None

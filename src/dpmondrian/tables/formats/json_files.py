@@ -1,0 +1,67 @@
+"""JSON lines: one object per line, read line by line; a key that a line lacks is a missing value."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from dpmondrian.tables.conversion import Kind, column_of_values, without_rows, without_types
+from dpmondrian.tables.failures import check_names, failure
+from dpmondrian.tables.pieces import Piece, ready
+from dpmondrian.tables.source import Source, opened
+
+__all__ = ["columns", "pieces"]
+
+BATCH_ROWS = 2**14
+LONGEST_LINE = 2**24
+
+
+def columns(source: Source) -> dict[str, str]:
+    """Return the keys of the first object, each of kind "unknown": they stand for the header that the format lacks."""
+    with opened(source) as (file, _):
+        first = next(_objects(source, file), None)
+    if first is None:
+        raise failure(source, "has no objects. Write one JSON object per line")
+    return dict.fromkeys(first, "unknown")
+
+
+def pieces(source: Source, kinds: Mapping[str, Kind]) -> Iterator[Piece]:
+    """Yield the rows of these columns, with the bytes read so far and those of the file."""
+    import pyarrow
+
+    check_names(source, list(columns(source)), list(kinds))
+    yield ready(without_rows(without_types(kinds)), 0, source.path.stat().st_size)
+    with opened(source) as (file, below):
+        objects = _objects(source, file)
+        while rows := list(islice(objects, BATCH_ROWS)):
+            arrays = [
+                column_of_values(source, name, [row.get(name) for row in rows], kind) for name, kind in kinds.items()
+            ]
+            yield ready(pyarrow.record_batch(arrays, names=list(kinds)), below.done, below.total)
+
+
+def _objects(source: Source, file: Any) -> Iterator[dict[str, Any]]:
+    lines = io.BufferedReader(file, 2**20)
+    is_first = True
+    while line := lines.readline(LONGEST_LINE):
+        if is_first:
+            line = line.removeprefix(b"\xef\xbb\xbf")
+        if line.strip():
+            yield _object(source, line, is_first)
+            is_first = False
+
+
+def _object(source: Source, line: bytes, is_first: bool) -> dict[str, Any]:
+    text = line.decode("utf-8")
+    if is_first and text.lstrip().startswith("["):
+        raise failure(source, "is one JSON list. Write one object per line instead (JSON lines; in pandas lines=True)")
+    try:
+        row = json.loads(text)
+    except (ValueError, RecursionError):
+        row = None
+    if not isinstance(row, dict):
+        raise failure(source, "has a line that is not one JSON object. Write one object per line, whole")
+    return row

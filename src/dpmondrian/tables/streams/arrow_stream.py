@@ -1,0 +1,197 @@
+"""Everything that gives record batches as often as it is asked: functions, datasets, DuckDB relations, polars LazyFrames."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from dpmondrian.exceptions import DataError
+from dpmondrian.tables.conversion import table_of, target_schema
+from dpmondrian.tables.failures import failure, reworded
+from dpmondrian.tables.formats.arrow_files import BUFFER_BYTES, PIECE_BYTES, bytes_per_row
+from dpmondrian.tables.formats.databases import relation_reader
+from dpmondrian.tables.frames import Reader, Table
+from dpmondrian.tables.identities import kind_of_ids, one_kind
+from dpmondrian.tables.streams.stream import Progress, Stream, TableMaker, wanted_kinds
+
+if TYPE_CHECKING:
+    import pyarrow
+
+__all__ = ["dataset_stream", "factory_stream", "lazy_frame_stream", "relation_stream"]
+
+Batches: TypeAlias = "Callable[[list[str], int], Iterator[Any]]"
+"""Begins a pass: returns the record batches of these columns, in order and of about so many rows."""
+
+_LEAST_ROWS, _MOST_ROWS = 2**10, 2**17
+
+
+@dataclass(frozen=True)
+class _Origin:
+    title: str
+    way_out: str
+    format: str = "Arrow"
+
+    def failed(self, error: Exception) -> DataError:
+        return failure(self, f"failed ({type(error).__name__}). {self.way_out}")
+
+
+def factory_stream(function: Callable[[], Any], columns: Sequence[str] | None, reader: Reader) -> Stream:
+    """Return the stream of a function that returns a new Arrow reader at each call."""
+    origin = _Origin("The function that gives the rows", "Call it by yourself, and read what it returns")
+    opened = _Readers(origin, function)
+    with reworded(origin.failed):
+        begin = opened.new()
+        schema = begin.schema
+        begin.close()
+
+    def batches(names: list[str], _: int) -> Iterator[Any]:
+        with opened.new() as batches:
+            if batches.schema != schema:
+                raise failure(
+                    origin, "gives other columns or types than before. It must give the same rows at each call"
+                )
+            for batch in batches:
+                yield batch.select(names)
+
+    return _stream(origin, schema, batches, columns, reader)
+
+
+class _Readers:
+    """Calls the function, and refuses a reader that was used before: it would have no rows left."""
+
+    def __init__(self, origin: _Origin, function: Callable[[], Any]) -> None:
+        self._origin, self._function = origin, function
+        self._last: Any = None
+
+    def new(self) -> Any:
+        import pyarrow
+
+        found = self._function()
+        if not hasattr(found, "__arrow_c_stream__"):
+            raise failure(
+                self._origin,
+                f"returned a {type(found).__name__}. It must return an Arrow RecordBatchReader, or what can be exported as one",
+            )
+        if found is self._last and isinstance(found, pyarrow.RecordBatchReader):
+            raise failure(
+                self._origin,
+                "returned the same reader twice, which has no rows left. It must make a new one at each call",
+            )
+        self._last = found
+        return pyarrow.RecordBatchReader.from_stream(found)
+
+
+def dataset_stream(dataset: Any, columns: Sequence[str] | None, reader: Reader) -> Stream:
+    """Return the stream of a `pyarrow.dataset.Dataset`."""
+    origin = _Origin(
+        "The dataset", "Read it with its own to_batches() to see why; a file may be damaged, gone or different"
+    )
+    options = _scan_options(dataset)
+    if reader.person_id is not None and reader.person_needed:
+        with reworded(origin.failed):
+            _check_one_kind_of_ids(dataset, reader.person_id)
+
+    def batches(names: list[str], n_rows: int) -> Iterator[Any]:
+        # Threads of the scanner would read ahead of the threads that work on the pieces.
+        scanner = dataset.scanner(columns=names, batch_size=n_rows, use_threads=False, fragment_readahead=1, **options)
+        return iter(scanner.to_batches())
+
+    return _stream(origin, dataset.schema, batches, columns, reader)
+
+
+def _check_one_kind_of_ids(dataset: Any, name: str) -> None:
+    """Refuse fragments with ids of different kinds. A scan would turn 7.5 into "7.5" without a word, beside "7.50" of others."""
+    schemas = (fragment.physical_schema for fragment in dataset.get_fragments())
+    one_kind(kind_of_ids(schema.field(name).type) for schema in schemas if name in schema.names)
+
+
+def _scan_options(dataset: Any) -> dict[str, Any]:
+    """Return what keeps whole columns of Parquet files out of memory."""
+    import pyarrow.dataset
+
+    if not isinstance(getattr(dataset, "format", None), pyarrow.dataset.ParquetFileFormat):
+        return {}
+    options = pyarrow.dataset.ParquetFragmentScanOptions(
+        use_buffered_stream=True, buffer_size=BUFFER_BYTES, pre_buffer=False, page_checksum_verification=True
+    )
+    return {"fragment_scan_options": options}
+
+
+def relation_stream(relation: Any, columns: Sequence[str] | None, reader: Reader) -> Stream:
+    """Return the stream of a DuckDB relation."""
+    origin = _Origin("The DuckDB relation", "Try it in DuckDB itself; its connection must be open")
+    with reworded(origin.failed):
+        schema = relation_reader(relation.limit(0)).schema
+
+    def batches(names: list[str], _: int) -> Iterator[Any]:
+        quoted = ('"' + name.replace('"', '""') + '"' for name in names)
+        return iter(relation_reader(relation.project(", ".join(quoted))))
+
+    return _stream(origin, schema, batches, columns, reader)
+
+
+def lazy_frame_stream(frame: Any, columns: Sequence[str] | None, reader: Reader) -> Stream:
+    """Return the stream of a polars LazyFrame."""
+    import polars
+
+    origin = _Origin("The polars LazyFrame", "Collect some rows of it to see why")
+    if not hasattr(frame, "collect_batches"):
+        raise failure(origin, "needs polars 1.34 or newer to be streamed. Install it, or pass frame.collect()")
+    with reworded(origin.failed):
+        schema = polars.DataFrame(schema=frame.collect_schema()).to_arrow().schema
+
+    def batches(names: list[str], n_rows: int) -> Iterator[Any]:
+        wanted = frame.select(polars.selectors.by_name(*names))
+        for part in wanted.collect_batches(chunk_size=n_rows, maintain_order=True):
+            yield from part.to_arrow().to_batches()
+
+    return _stream(origin, schema, batches, columns, reader)
+
+
+def _stream(
+    origin: _Origin, schema: pyarrow.Schema, batches: Batches, columns: Sequence[str] | None, reader: Reader
+) -> Stream:
+    kinds = wanted_kinds(origin, schema.names, columns, reader)
+    target = target_schema(origin, schema, kinds)
+    head = reader.table(target.empty_table())
+    return Stream(head, partial(_pieces, origin, target, batches, reader, head))
+
+
+def _pieces(
+    origin: _Origin,
+    target: pyarrow.Schema,
+    batches: Batches,
+    reader: Reader,
+    head: Table,
+    progress: Progress | None = None,
+) -> Iterator[Callable[[], Table]]:
+    n_rows = min(_MOST_ROWS, max(_LEAST_ROWS, PIECE_BYTES // bytes_per_row(target)))
+    maker = TableMaker.begun(reader, head, progress, None)
+    with reworded(origin.failed):
+        for piece in _divided(batches(target.names, n_rows), n_rows):
+            yield partial(_table, origin, piece, target, maker)
+
+
+def _divided(batches: Iterator[Any], n_rows: int) -> Iterator[list[Any]]:
+    """Yield the rows in pieces of so many, however they come: every pass must divide them in the same way."""
+    piece: list[Any] = []
+    missing = n_rows
+    for batch in batches:
+        start = 0
+        while batch.num_rows - start >= missing:
+            yield [*piece, batch.slice(start, missing)]
+            start += missing
+            piece, missing = [], n_rows
+        if start < batch.num_rows:
+            piece.append(batch.slice(start))
+            missing -= batch.num_rows - start
+    if piece:
+        yield piece
+
+
+def _table(origin: _Origin, piece: list[Any], target: pyarrow.Schema, maker: TableMaker) -> Table:
+    with reworded(origin.failed):
+        rows = table_of(origin, piece, target)
+    return maker.table(rows, rows.num_rows)

@@ -1,0 +1,225 @@
+"""Releases to draw: fitted ones and such as are made by hand; and a real browser to look at the report."""
+
+import shutil
+import warnings
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+
+from dpmondrian import DPM
+from dpmondrian.privacy.ledger import Entry
+from dpmondrian.release.origin import Origin
+from dpmondrian.release.release import Release
+from dpmondrian.release.statement import PrivacyStatement
+from dpmondrian.release.tree import Tree
+from dpmondrian.samples.synthetic import HOME_BOUNDS, homes
+from dpmondrian.schema.columns import Category, Column, Schema
+from dpmondrian.schema.coordinates import Coordinates
+from dpmondrian.show.report import render_report
+
+HOSTILE = (
+    "</script><script>window.pwned = 1</script>",
+    '"><img src=x onerror="window.pwned = 1">',
+    "{{ 7 * 7 }} ' \" & <b> \u2028 \u202e \x00 \ud800",
+    "]]> --> <!-- </style> </svg> $x^2$ and : about",
+    "n" * 20_000,
+)
+
+
+@pytest.fixture(scope="session")
+def patients():
+    """Return the release of a seeded fit on six columns, one of them on a log scale and one of whole numbers."""
+    generator = np.random.default_rng(3)
+    centres = np.array([[25, 21, 110, 5, 1, 5.7], [48, 27, 128, 7, 4, 7.8], [63, 31, 150, 12, 9, 9.8]])
+    rows = centres[generator.integers(0, 3, 4000)] + generator.normal(size=(4000, 6)) * [4, 1, 4, 0.6, 0.8, 0.25]
+    rows[:, 4], rows[:, 5] = np.maximum(np.rint(rows[:, 4]), 0), np.exp(rows[:, 5])
+    bounds = [(0, 120), (10, 60), (60, 240), (3, 20), (0, 40, "int"), (10, 1e6, "log")]
+    names = ("age", "bmi", "systolic", "hba1c", "visits", "cost")
+    return fitted(rows, dict(zip(names, bounds, strict=True)), epsilon=2.0)
+
+
+@pytest.fixture(scope="session")
+def towns():
+    """Return the release of a seeded fit on two columns."""
+    return fitted(homes(5000)[0], HOME_BOUNDS)
+
+
+def fitted(rows, bounds, **parameters):
+    import pyarrow as pa
+
+    table = pa.table(dict(zip(bounds, rows.T, strict=True)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return DPM(bounds=bounds, random_state=1, **parameters).fit(table).release_
+
+
+@pytest.fixture(scope="session")
+def hand_made():
+    """Return a function that makes a release of given columns without any rows."""
+    return made_release
+
+
+def made_release(columns, n_clusters=4, chain=False, cut_columns=None, counted="people"):
+    """Return a release whose tree cuts the columns one after the other, in halves; a chain cuts off leaf after leaf."""
+    schema = Schema(tuple(columns))
+    lower, upper = schema.lower, schema.upper
+    generator = np.random.default_rng(7)
+    centres = lower + (upper - lower) * generator.uniform(0.1, 0.9, (n_clusters, len(lower)))
+    sizes = np.sort(generator.uniform(100, 4000, n_clusters))[::-1].copy()
+    tree = made_tree(schema, n_clusters, chain, cut_columns or range(len(lower)), counted)
+    return Release(
+        schema=schema,
+        named=True,
+        centres=centres,
+        centre_errors=np.tile((upper - lower) / 100, (n_clusters, 1)),
+        sizes=sizes,
+        size_errors=np.full(n_clusters, 12.0),
+        tree=tree,
+        privacy=made_statement(schema),
+        parameters={"on_missing": "error", "n_clusters": None, "person_id": "who", "budget_shares": {"splits": 0.5}},
+        origin=Origin("2026-01-01", "invented people"),
+    )
+
+
+def made_tree(schema, n_leaves, chain, cut_columns, counted):
+    lower, upper, cut_columns = schema.lower, schema.upper, list(cut_columns)
+    nodes = [{"low": lower, "high": upper, "depth": 0}]
+    leaves = [0]
+    while len(leaves) < n_leaves:
+        node = leaves.pop(-1 if chain else 0)
+        low, high, depth = (nodes[node][key] for key in ("low", "high", "depth"))
+        column = cut_columns[depth % len(cut_columns)]
+        middle = (low[column] + high[column]) / 2
+        below, above = high.copy(), low.copy()
+        below[column] = above[column] = middle
+        nodes[node] |= {"column": column, "threshold": middle, "left": len(nodes), "right": len(nodes) + 1}
+        leaves += [len(nodes), len(nodes) + 1]
+        nodes.append({"low": low, "high": below, "depth": depth + 1})
+        nodes.append({"low": above, "high": high, "depth": depth + 1})
+    number = {leaf: i for i, leaf in enumerate(sorted(leaves))}
+    coordinates = Coordinates(schema)
+    tree = Tree(
+        names=schema.centre_names,
+        column=np.array([node.get("column", -1) for node in nodes]),
+        threshold=np.array([node.get("threshold", np.nan) for node in nodes]),
+        left=np.array([node.get("left", -1) for node in nodes]),
+        right=np.array([node.get("right", -1) for node in nodes]),
+        size=np.linspace(9000, 100, len(nodes)),
+        size_error=np.full(len(nodes), 10.0),
+        cluster=np.array([number.get(node, -1) for node in range(len(nodes))]),
+        counted=counted,
+        ranges=coordinates.rule_ranges,
+        log_columns=coordinates.log_columns,
+    )
+    loaded = Tree.from_dict(tree.names, tree.to_dict(), tree.ranges)
+    return replace(loaded, log_columns=tree.log_columns)
+
+
+def made_statement(schema):
+    return PrivacyStatement(
+        epsilon=1.0,
+        delta=1e-7,
+        rho=0.02,
+        releasable=True,
+        unit="one row",
+        neighbours="one arises from the other by adding or removing one row",
+        rows_per_person=1,
+        variant="default",
+        currency="rho",
+        entries=(
+            Entry("count", 0, "discrete Gaussian", "rows", 1.0, 20.0, 0.005, 3),
+            Entry("split", 0, "exponential mechanism", "score steps", 5.0, 100.0, 0.015, 1),
+        ),
+        bounds=tuple(schema.to_dict()),
+        randomness="operating system",
+        version="0.1.0",
+    )
+
+
+@pytest.fixture(scope="session")
+def mixed():
+    """Return a release with units, a log scale, whole numbers and categories, one column of which is cut."""
+    columns = (
+        Column("age", 0, 120, unit="years"),
+        Column("cost", 10, 1e6, log=True, unit="EUR"),
+        Column("visits", 0, 40, whole=True),
+        Category("plan", ("basic", "premium"), cut=True),
+    )
+    release = made_release(columns, n_clusters=4, cut_columns=(0, 3))
+    release.centres[:, 3:] = [[0.62, 0.3, 0.08], [0.1, 0.9, 0.0], [0.5, 0.5, 0.0], [0.25, 0.25, 0.5]]
+    release.centre_errors[:, 3:] = 0.03
+    categories = {3: ("plan", "basic"), 4: ("plan", "premium"), 5: ("plan", "other")}
+    threshold = np.where(release.tree.column == 3, 0.0, release.tree.threshold)
+    return replace(release, tree=replace(release.tree, categories=categories, threshold=threshold))
+
+
+@pytest.fixture(scope="session")
+def hostile():
+    """Return a release all texts of which try to break out."""
+    columns = [Column(name, 0, 1, unit=name[:3000]) for name in HOSTILE]
+    columns.append(Category(HOSTILE[0] + "c", (*HOSTILE, "a")))
+    release = made_release(columns, cut_columns=range(6), counted=HOSTILE[0])
+    privacy = replace(
+        release.privacy,
+        unit=HOSTILE[0],
+        neighbours=HOSTILE[1],
+        randomness=HOSTILE[2],
+        version=HOSTILE[3],
+        variant=HOSTILE[0],
+        not_protected=HOSTILE,
+        currency="epsilon",
+        rho=None,
+        entries=tuple(Entry(name, None, name, name, 1.0, 1.0, 0.1, 1) for name in HOSTILE),
+    )
+    return replace(release, privacy=privacy, parameters={name: name for name in HOSTILE})
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    """Return a headless Chromium that goes to no network by itself."""
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if chromium is None or driver is None:
+        pytest.skip("The report is looked at in a browser: apt-get install chromium chromium-driver")
+    webdriver = pytest.importorskip("selenium.webdriver", reason="Needs selenium, of the development tools.")
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for flag in ("headless", "no-sandbox", "disable-gpu", "disable-background-networking", "disable-dev-shm-usage"):
+        options.add_argument(f"--{flag}")
+    options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('profile')}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    session = webdriver.Chrome(options=options, service=Service(driver))
+    session.set_page_load_timeout(30)
+    yield session
+    session.quit()
+
+
+@pytest.fixture
+def opened(browser, tmp_path):
+    """Return a function that opens the report of a release, 1,200 pixels wide, with light colours of the system."""
+
+    def show(path, width=1200, scheme="light"):
+        browser.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia",
+            {"media": "", "features": [{"name": "prefers-color-scheme", "value": scheme}]},
+        )
+        browser.execute_cdp_cmd(
+            "Emulation.setDeviceMetricsOverride",
+            {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False},
+        )
+        browser.get(path.as_uri())
+        return browser
+
+    def open_report(release, **keywords):
+        path = tmp_path / "report.html"
+        path.write_text(render_report(release), encoding="utf-8")
+        return show(path, **keywords)
+
+    browser.get("about:blank")
+    for kind in ("browser", "performance"):
+        browser.get_log(kind)
+    open_report.file = partial(show)
+    return open_report
