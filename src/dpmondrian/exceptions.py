@@ -60,8 +60,10 @@ class WayOut(Enum):
     """Ways out that name parameters or Python objects, so that each front end has its own words; these are Python's."""
 
     LET_DPM_CHOOSE = "Use None to let DPM choose."
-    GIVE_BOUNDS = "Give bounds that are known without the data, for instance bounds={'age': (0, 120), 'children': (0, 12, 'int')}, or "
+    GIVE_BOUNDS = (
+        "Give bounds that are known without the data, for instance bounds={'age': (0, 120), 'children': (0, 12, 'int')}, or "
         "bounds=(0, 1) for all columns."
+    )
     HANDLE_MISSING = (
         "Use on_missing='drop' to leave such rows out, or on_missing='middle' to replace missing values with the middle of the "
         "column's bounds."
