@@ -113,7 +113,7 @@ def checked_settings(
     alpha: Any,
     min_cluster_size: Any,
     budget_shares: Any,
-    directions: Any,
+    directions: Any = 0,
     accountant: Any,
 ) -> Settings:
     """Return checked parameters of `DPM`; raise `ParameterError` if one breaks its rule. Bounds are checked with a table."""

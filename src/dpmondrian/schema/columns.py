@@ -91,7 +91,7 @@ class Column:
                 column=self.name,
                 parameter="bounds",
                 rule=f"must lie within +-{LARGEST_BOUND:g}",
-                value=(self.lower, self.upper),
+                got=f"({self.lower:g}, {self.upper:g})",
                 way_out="Choose a larger unit.",
             )
         truths = all(isinstance(value, bool | np.bool_) for value in (self.whole, self.log))
@@ -107,7 +107,7 @@ class Column:
                 column=self.name,
                 parameter="bounds",
                 rule=f"must be at least {SMALLEST_RANGE:g} apart",
-                value=(self.lower, self.upper),
+                got=f"({self.lower:g}, {self.upper:g})",
                 way_out="Choose a smaller unit.",
             )
         if not self.lower < self.upper:
@@ -115,7 +115,7 @@ class Column:
                 column=self.name,
                 parameter="bounds",
                 rule="must satisfy lower < upper",
-                value=(self.lower, self.upper),
+                got=f"({self.lower:g}, {self.upper:g})",
                 way_out="Swap them, or leave the column out if it cannot vary.",
             )
         if self.log:
@@ -133,7 +133,7 @@ class Column:
                 column=self.name,
                 parameter="bounds",
                 rule="must be positive on a log scale",
-                value=(self.lower, self.upper),
+                got=f"({self.lower:g}, {self.upper:g})",
                 way_out="Raise the lower bound to the smallest value that matters (values below it are clipped to it), or leave 'log' out.",
             )
         if not self.range > 0.0:
@@ -468,7 +468,7 @@ class Schema:
         if len(pairs) != len(names):
             raise BoundsError(
                 parameter="bounds",
-                rule=f"must have one pair per column, that is {len(names)}",
+                rule=f"must have one pair for each of {len(names)} columns",
                 got=f"{len(pairs)} pairs",
                 way_out="Give one pair (lower, upper) to use it for all columns.",
             )
