@@ -227,7 +227,13 @@ def test_an_interrupt_in_the_lock_of_the_compiler_does_not_keep_it(monkeypatch):
         DPM(bounds=(0, 100)).fit(rows())
     monkeypatch.undo()
     taken = []
-    other = threading.Thread(target=lambda: taken.append(lock._lock.acquire(timeout=LONG)))
+
+    def take_and_give_back():
+        taken.append(lock._lock.acquire(timeout=LONG))
+        if taken[0]:
+            lock._lock.release()  # else every later test in this process that compiles would wait for ever
+
+    other = threading.Thread(target=take_and_give_back)
     other.start()
     other.join()
     assert taken == [True]
