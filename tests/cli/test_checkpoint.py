@@ -209,7 +209,7 @@ def test_a_kill_while_results_and_labels_are_written_can_be_continued(people, ar
     """Before any call of the system that changes a name: in the end all is there once, and nothing hinders the next run."""
     (tmp_path / "finished.ckpt").write_bytes(unwritten)
     command = [sys.executable, "-c", KILLED_AFTERWARDS, tmp_path, *arguments, "--labels", "--quiet"]
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     results = json.loads(done.stdout)
     assert [killed for killed, *_ in results] == [-signal.SIGKILL] * (len(results) - 1) + [0]

@@ -129,7 +129,7 @@ def stopped(place, number, arguments, look=lambda: None):
     assert running.stdout.readline() == "stuck\n"
     look()
     running.send_signal(number)
-    out, told = running.communicate(timeout=300)
+    out, told = running.communicate(timeout=600)
     assert out == ""
     return running.returncode, told
 
