@@ -225,6 +225,14 @@ def deadly(real, left):
         return real(*arguments, **keywords)
     return call
 
+def command(arguments):
+    sys.argv = ["dpm", *arguments]
+    try:
+        main.main()
+    except SystemExit as leaving:
+        return leaving.code or 0
+    return 0
+
 def life(moment):
     process = os.fork()
     if process == 0:
@@ -232,12 +240,7 @@ def life(moment):
         for name in changing:
             setattr(os, name, deadly(getattr(os, name), left))
         sys.stdout = sys.stderr = open("told", "w")
-        sys.argv = ["dpm", *sys.argv[2:]]
-        code = 0
-        try:
-            main.main()
-        except SystemExit as leaving:
-            code = leaving.code or 0
+        code = command(sys.argv[3:])
         sys.stdout.flush()
         os._exit(code)
     return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
@@ -245,6 +248,9 @@ def life(moment):
 def state():
     return [os.path.exists(name) for name in ("out", "out-sensitive/labels.parquet", "run.ckpt")]
 
+own = list(sys.argv)
+assert command(json.loads(sys.argv[2])) == 0  # loads what each life would load
+sys.argv = own
 results = []
 for moment in range(60):
     for name in ("out", "out-sensitive"):
@@ -262,8 +268,10 @@ print(json.dumps(results))
 def test_a_kill_while_results_and_labels_are_written_can_be_continued(people, arguments, tmp_path, unwritten):
     """Before any call of the system that changes a name: in the end all is there once, and nothing hinders the next run."""
     (tmp_path / "finished.ckpt").write_bytes(unwritten)
-    command = [sys.executable, "-c", KILLED_AFTERWARDS, tmp_path, *arguments, "--labels", "--quiet"]
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=300, check=False)
+    options = ["--labels", "--quiet"]
+    first = json.dumps(list(map(str, ["cluster", people, *BOUNDS, "--out", tmp_path / "first", *options])))
+    command = [sys.executable, "-c", KILLED_AFTERWARDS, tmp_path, first, *arguments, *options]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     results = json.loads(done.stdout)
     assert [killed for killed, *_ in results] == [-signal.SIGKILL] * (len(results) - 1) + [0]

@@ -340,14 +340,15 @@ def _document(release: Release, folder: Path, labels: bool) -> dict[str, Any]:
 
 def _print(release: Release, facts: Public, folder: Path, labels: bool) -> None:
     from dpmondrian.cli.show import print_clusters
-    from dpmondrian.forecast.doubts import promise_doubts_of
+    from dpmondrian.forecast.doubts import noisy_rows
+    from dpmondrian.privacy.promise import promise_doubts
 
     # Without a word about people, sizes are numbers of rows.
     print_clusters(release, "people" if facts.people_known and facts.rows_per_person == 1 else "rows")
     say(f"Written to {folder}: release.json, centres.csv and report.html (open it in a browser).")
     if not release.privacy.releasable:
         say(_NOT_RELEASABLE)
-    elif promise_doubts_of(release):
+    elif promise_doubts(release.privacy.epsilon, release.privacy.delta, noisy_rows(release)):
         say("Before you publish them, read the warnings: little is promised to the people in the table.")
     else:
         say("They may be published.")
