@@ -7,11 +7,6 @@ from itertools import product
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy.stats import chi2
-
-from dpmondrian import BudgetError
 from dpmondrian.privacy.accountants.joint import (
     GAUSSIAN_SLACK,
     discreteness,
@@ -20,6 +15,11 @@ from dpmondrian.privacy.accountants.joint import (
     joint_epsilon,
     least_multiplier,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chi2
+
+from dpmondrian import BudgetError
 from dpmondrian.privacy.door import Door
 from dpmondrian.privacy.plan import DEFAULT_SHARES, Plan, PlannedDraw, pure_plan, zcdp_plan
 from dpmondrian_lab.peers.lsh_splits import leaf_noise, mean_noise

@@ -8,10 +8,10 @@ from itertools import product
 
 import numpy as np
 import pytest
+from dpmondrian.privacy.accountants.joint import discreteness, gaussian_delta, joint_delta, least_multiplier
 from scipy.integrate import quad
 
 from dpmondrian import DPM, BudgetError, ParameterError
-from dpmondrian.privacy.accountants.joint import discreteness, gaussian_delta, joint_delta, least_multiplier
 from dpmondrian.privacy.accountants.pld import (
     PLD_SLACK,
     Composition,

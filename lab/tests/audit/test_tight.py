@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
+from dpmondrian.privacy.accountants.joint import gaussian_delta, joint_delta
 
 from dpmondrian import DPM
 from dpmondrian.exceptions import ParameterError
-from dpmondrian.privacy.accountants.joint import gaussian_delta, joint_delta
 from dpmondrian.privacy.door import Door
 from dpmondrian.privacy.mechanisms import sampler
 from dpmondrian.privacy.plan import Plan, PlannedDraw, max_cover_epsilon, zcdp_plan

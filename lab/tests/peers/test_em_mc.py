@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
+from dpmondrian.privacy.mechanisms.max_cover import CoverScale
 from scipy.stats import chi2
 
 from dpmondrian import BudgetError, Schema
 from dpmondrian.privacy.door import Door
 from dpmondrian.privacy.mechanisms import published_cover
 from dpmondrian.privacy.mechanisms.bits import SeededBits
-from dpmondrian.privacy.mechanisms.max_cover import CoverScale
 from dpmondrian.privacy.plan import max_cover_epsilon
 from dpmondrian.tables.frames import read_table
 from dpmondrian_lab.peers import em_mc

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 import pytest
-
 from dpmondrian.privacy.accountants.joint import GAUSSIAN_SLACK, least_multiplier
+
 from dpmondrian.privacy.door import Door
 from dpmondrian_lab.peers import fast_lloyd
 from dpmondrian_lab.peers.base import PeerSettings

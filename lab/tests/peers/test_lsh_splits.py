@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-
 from dpmondrian.privacy.accountants.joint import GAUSSIAN_SLACK
+
 from dpmondrian.privacy.door import Door
 from dpmondrian_lab.peers import lsh_splits
 from dpmondrian_lab.peers.lsh_splits import LSHSplits, leaf_noise, mean_noise

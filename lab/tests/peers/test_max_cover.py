@@ -6,14 +6,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from dpmondrian.privacy.mechanisms.cover_envelope import ACCEPTED, IN_DOUBT, REJECTED, Target, make_envelope
+from dpmondrian.privacy.mechanisms.cover_records import make_records, remove_covered, snap
+from dpmondrian.privacy.mechanisms.max_cover import CoverScale
 from scipy.stats import binom, chi2
 
 from dpmondrian.privacy.mechanisms import cover_envelope, max_cover
 from dpmondrian.privacy.mechanisms.bits import SeededBits
-from dpmondrian.privacy.mechanisms.cover_envelope import ACCEPTED, IN_DOUBT, REJECTED, Target, make_envelope
-from dpmondrian.privacy.mechanisms.cover_records import make_records, remove_covered, snap
 from dpmondrian.privacy.mechanisms.exact import exp_bounds
-from dpmondrian.privacy.mechanisms.max_cover import CoverScale
 
 FITS, DIFFERS = 1e-6, 1e-12
 

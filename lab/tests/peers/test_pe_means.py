@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from dpmondrian.privacy.accountants.joint import GAUSSIAN_SLACK, least_multiplier
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from dpmondrian import ParameterError, Schema
-from dpmondrian.privacy.accountants.joint import GAUSSIAN_SLACK, least_multiplier
 from dpmondrian.privacy.door import Door
 from dpmondrian.tables.frames import read_table
 from dpmondrian_lab.peers import PEMeans, nearest, pe_means

@@ -20,7 +20,7 @@ from dpmondrian.release.statement import unit_words
 if TYPE_CHECKING:
     from dpmondrian.accounts.budget import Budget
     from dpmondrian.accounts.checkpoint import Checkpoint, RunJournal
-    from dpmondrian.dpm.algorithm import Settings
+    from dpmondrian.dpm.settings import Settings
     from dpmondrian.privacy.plan import Plan
     from dpmondrian.release.release import Release
     from dpmondrian.schema.columns import Schema

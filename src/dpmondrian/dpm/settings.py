@@ -2,16 +2,74 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from dpmondrian.common import checks as check
-from dpmondrian.dpm.algorithm import ALPHA, ALPHA_WITH_K, DEPTH, DEPTH_WITH_K, Settings
+from dpmondrian.dpm.plan import DEFAULT_SHARES, DEFAULT_SHARES_WITH_K, PAPER_SHARES
 from dpmondrian.engines.missing import MISSING_RULES
 from dpmondrian.exceptions import ParameterError
-from dpmondrian.privacy.plan import DEFAULT_SHARES, DEFAULT_SHARES_WITH_K, PAPER_SHARES
 from dpmondrian.schema.columns import Bounds, Schema, category_use
 
-__all__ = ["check_columns", "checked_settings"]
+__all__ = ["ALPHA", "ALPHA_WITH_K", "DEPTH", "DEPTH_WITH_K", "Settings", "check_columns", "checked_settings"]
+
+ALPHA, ALPHA_WITH_K = 5.0, 3.0
+"""Weight of emptiness: the paper's, and a lower one that cuts more often where leaves will be merged.
+
+The lower one was chosen on UCI Letters; on other data it made no clear difference (README, "How good")."""
+
+DEPTH, DEPTH_WITH_K = 12, 7
+"""Levels of the tree: the paper's 7, and more where nodes may try again and the tree need not be even."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Checked parameters of a run; all public. `categories` says whether "none", "some" or "all" columns hold categories."""
+
+    epsilon: float
+    delta: float
+    variant: str
+    shares: Mapping[str, float]
+    max_depth: int
+    windows: int
+    t: float
+    q: float
+    alpha: float | None
+    min_cluster_size: int | None
+    n_clusters: int | None
+    rows_per_person: int
+    person_id: str | None = None
+    directions: int = 0
+    categories: str = "none"
+    accountant: str = "zcdp"
+
+    def beyond_privacy(self) -> dict[str, Any]:
+        """Return the estimator's parameters that the privacy statement does not hold, by their names there.
+
+        Directions are named where there are any.
+        """
+        values = asdict(self)
+        values["budget_shares"] = dict(values.pop("shares"))
+        stated = ["epsilon", "delta", "variant", "rows_per_person", "accountant", "categories"]
+        if not self.directions:
+            stated.append("directions")
+        return {name: value for name, value in values.items() if name not in stated}
+
+    @property
+    def paper(self) -> bool:
+        """Whether the paper's composition, scores and constants are used."""
+        return self.variant == "paper"
+
+    @property
+    def finds_k(self) -> bool:
+        """Whether the data decides about the number of clusters by valleys and bridges."""
+        return self.n_clusters is None and not self.paper
+
+    @property
+    def counted(self) -> str:
+        """What sizes are numbers of: people where each has one row."""
+        return "people" if self.person_id is not None and self.rows_per_person == 1 else "rows"
 
 
 def checked_settings(

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dpmondrian.dpm.algorithm import WIDENING
 from dpmondrian.dpm.centres.clipped import _RADII_PER_DOUBLING, _add, _length, radius_prior
 from dpmondrian.dpm.centres.lloyd import _SMALLEST_CELL
+from dpmondrian.dpm.draws import CATEGORY_SUMS, CELL_COUNT, CLIPPED_SUMS, COARSE_SUMS, RADIUS
 from dpmondrian.engines.grid import Grid
 from dpmondrian.exceptions import ParameterError
 from dpmondrian.forecast.counts import interval_factor
@@ -195,9 +196,9 @@ class _Model:
 
         They follow from the errors of a cluster of usual size.
         """
-        first = self._radius(self._coarse(self.design.cluster_rows), "radius", 1)
+        first = self._radius(self._coarse(self.design.cluster_rows), 1)
         merged = self._merged(self.design.cluster_rows, first)
-        return first, self._radius(merged, "radius", self._lloyd_steps[0])
+        return first, self._radius(merged, self._lloyd_steps[0])
 
     def errors(self, rows: float) -> NDArray[np.float64]:
         """Return the errors of the centre of a cluster with so many rows after the last step."""
@@ -205,13 +206,13 @@ class _Model:
         errors, steps = self._merged(rows, first), self._lloyd_steps
         for step in steps:
             widening = WIDENING if step == steps[0] and self.design.settings.finds_k else 1.0
-            noisiest = _SMALLEST_CELL * self.design.deviation("cell count", step)
+            noisiest = _SMALLEST_CELL * self.design.deviation(CELL_COUNT, step)
             errors = self._clipped(step, errors, radius * widening, max(rows, noisiest), self._corner)
         return errors
 
     @property
     def _lloyd_steps(self) -> list[int]:
-        return self.design.plan.steps("cell count")
+        return self.design.plan.steps(CELL_COUNT)
 
     @cached_property
     def _corner(self) -> NDArray[np.float64]:
@@ -231,7 +232,7 @@ class _Model:
             shape = np.sqrt(half_widths * half_widths.sum())
         else:
             shape = np.cbrt(half_widths) * np.cbrt(half_widths**2).sum()
-        return shape * (self.design.deviation("coarse sums", None) * self.leaves_per_cluster / max(rows, 1.0))
+        return shape * (self.design.deviation(COARSE_SUMS, None) * self.leaves_per_cluster / max(rows, 1.0))
 
     def _merged(self, rows: float, radius: float) -> NDArray[np.float64]:
         """Return the errors of the first centre of a cluster: the mean of its leaves' centres."""
@@ -248,9 +249,9 @@ class _Model:
             farthest = _length(corner[None, numeric], self.norm)
             so_far = np.minimum(_length(errors[None, numeric], self.norm), farthest)
             reach = np.minimum(_add(radius, so_far, self.norm), farthest)
-            after[numeric] = self.design.deviation("clipped sums", step) * float(reach[0]) / max(rows, 1.0)
+            after[numeric] = self.design.deviation(CLIPPED_SUMS, step) * float(reach[0]) / max(rows, 1.0)
         if not numeric.all():
-            after[~numeric] = self.design.deviation("category sums", step) * self._category_shape / max(rows, 1.0)
+            after[~numeric] = self.design.deviation(CATEGORY_SUMS, step) * self._category_shape / max(rows, 1.0)
         return after
 
     @cached_property
@@ -270,7 +271,7 @@ class _Model:
             shape = np.cbrt(lengths / sizes) * np.cbrt(lengths**2 * sizes).sum()
         return np.repeat(shape, sizes)
 
-    def _radius(self, errors: NDArray[np.float64], name: str, step: int) -> float:
+    def _radius(self, errors: NDArray[np.float64], step: int) -> float:
         """Return the radius that is chosen on average, root mean square, if rows are Gaussian around their centre."""
         numeric = self._numeric
         if not numeric.any():
@@ -285,7 +286,7 @@ class _Model:
             np.hypot(self.deviations[numeric], errors), 1.0
         )  # rows of one category have none; a place is very little
         inside = self._share_within(_add(radii, error, self.norm), spread)
-        scale = self.design.plan.find(name, step).multiplier * self.design.settings.rows_per_person
+        scale = self.design.plan.find(RADIUS, step).multiplier * self.design.settings.rows_per_person
         scores = (n_rows * inside - prior) / scale
         weights = np.exp(scores - scores.max())
         return math.sqrt(float((weights * radii**2).sum() / weights.sum()))

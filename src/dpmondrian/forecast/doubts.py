@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from dpmondrian.exceptions import FewRowsWarning, WeakPromiseWarning
 
 if TYPE_CHECKING:
-    from dpmondrian.dpm.algorithm import Settings
+    from dpmondrian.dpm.settings import Settings
     from dpmondrian.release.release import Release
 
 __all__ = ["promise_doubts_of", "warn_of_few_rows", "warn_of_promise"]

@@ -24,11 +24,20 @@ from scipy.special import erfcx, log_ndtr
 
 from dpmondrian.exceptions import BudgetError, ParameterError
 from dpmondrian.privacy.accountants.zcdp import rho_from_epsilon
+from dpmondrian.privacy.draws import EXPONENTIAL, GAUSSIAN
 
 if TYPE_CHECKING:
     from dpmondrian.privacy.plan import Plan, Priced
 
-__all__ = ["PLD_SLACK", "Composition", "bounded_range_delta", "composed_loss", "least_factor", "recomputed_epsilon"]
+__all__ = [
+    "PLD_SLACK",
+    "Composition",
+    "bounded_range_delta",
+    "composed_loss",
+    "discreteness",
+    "least_factor",
+    "recomputed_epsilon",
+]
 
 PLD_SLACK = 1e-4
 """Relative part of epsilon and delta kept back for the difference between discrete and continuous Gaussian noise, and
@@ -96,7 +105,7 @@ class Composition:
             failures.append(0.0 if rho is not None and currency == "epsilon" else draw.delta)
             if rho is not None:
                 rhos.append(rho)
-            elif draw.mechanism == "exponential mechanism":
+            elif draw.mechanism == EXPONENTIAL:
                 ranges.append(math.sqrt(8.0 * draw.cost) if currency == "rho" else draw.cost)
             elif currency == "rho":
                 raise BudgetError("A plan in rho holds a mechanism of which no privacy loss is known.")
@@ -164,14 +173,33 @@ def least_factor(composition: Composition, epsilon: float, delta: float) -> floa
     return high
 
 
+def discreteness(scale: float, n_values: int, mu: float, log_tail: float) -> float:
+    """Return what Gaussian noise on whole numbers may cost more, in epsilon, than the same noise on the real line.
+
+    Parameters
+    ----------
+    scale : float
+        The least scale of the noise, in the unit of the whole numbers. The bound is proved for scales of at least 1; below, nothing
+        is promised: infinite.
+    n_values : int
+        How many of them one person changes.
+    mu : float
+        Length of that change in scales.
+    log_tail : float
+        Logarithm of the probability of noise beyond the reach for which the bound is made: to be added to delta.
+    """
+    if scale < 1.0:
+        return math.inf
+    reach = math.sqrt(2.0 * n_values * (math.log(2.0 * n_values) - log_tail)) + mu
+    return (reach**2 + 2.0 * n_values) / (24.0 * scale**2)
+
+
 def _gaussian_cost(draw: Priced, currency: str) -> float | None:
     """Return the zCDP cost of a Gaussian draw; None for others, and where no conversion has such an epsilon or delta."""
-    if draw.mechanism != "discrete Gaussian":
+    if draw.mechanism != GAUSSIAN:
         return None
     if currency == "rho":
         return draw.cost
-    if currency == "joint":
-        return draw.cost * draw.cost / 2.0
     if draw.delta == 0.0 or not _CONVERTED[0] <= draw.cost <= _CONVERTED[1]:
         return None
     return rho_from_epsilon(draw.cost, draw.delta) * (1.0 + 1e-9)
@@ -236,7 +264,11 @@ def _mirrored(half: Floats, step: float) -> Floats:
 
 
 def _gaussian_deltas(epsilons: Floats, mu: float) -> Floats:
-    """Return `joint.gaussian_delta` of many epsilons."""
+    """Return the least deltas of Gaussian noise of multiplier ``1 / mu``, for any real epsilons.
+
+    ``delta = Phi(mu/2 - epsilon/mu) - exp(epsilon) * Phi(-mu/2 - epsilon/mu)``. Where the two terms are nearly equal, their common
+    factor ``exp(-near**2 / 2)`` is taken out, so that only its own rounding remains.
+    """
     if mu == 0.0:
         return np.maximum(0.0, -np.expm1(np.minimum(epsilons, 0.0)))
     size = np.abs(epsilons)
@@ -285,11 +317,11 @@ def recomputed_epsilon(plan: Plan, step: float | None = None) -> float:
     Parameters
     ----------
     plan : Plan
-        Any plan without defects, of DPM or of a peer.
+        Any plan that is held to its budget.
     step : float, optional
         The grid of losses, upwards of which dp-accounting rounds. None: one part in 10,000 of the plan's epsilon.
     """
-    loss = composed_loss(Composition.of(plan.draws, plan.currency, fine=True), step or 1e-4 * plan.epsilon)
+    loss = composed_loss(plan.composition(), step or 1e-4 * plan.epsilon)
     return float(loss.get_epsilon_for_delta(plan.delta))
 
 
