@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from dpmondrian import DPM, NotReleasableWarning, Schema, Tree
 from dpmondrian.dpm import algorithm
+from dpmondrian.dpm.draws import COUNT
 from dpmondrian.dpm.joining.bridges import BRIDGE_BINS, FLAT_SHARE, Bridges, measure_bridges
 from dpmondrian.dpm.scores import STEPS
 from dpmondrian.dpm.scores.valley import VALLEY_WEIGHT, ValleyScore, window_widths
@@ -555,7 +556,7 @@ def print_noise() -> None:
     for epsilon in (1.0, 0.3, 0.1):
         plan = algorithm.make_plan(DPM(epsilon=epsilon, bounds=(0, 1))._settings())
         door = Door(plan, 1, 0)
-        counts = [door.count_deviation(level) for level in (1, algorithm.DEPTH)]
+        counts = [door.deviation(COUNT, level) for level in (1, algorithm.DEPTH)]
         bridge = door.count_deviation(None, "bridge")
         print(f"noise at epsilon = {epsilon:g}: counts {counts[0]:.0f} to {counts[1]:.0f}, bridges {bridge:.0f}")
 

@@ -45,8 +45,8 @@ class ScriptedDoor:
     def __init__(self, released, deviation=1.0):
         self.released, self.deviation, self.seen = np.asarray(released, dtype=np.int64), deviation, []
 
-    def counts(self, level, exact_counts, name):
-        self.seen.append((name, level, exact_counts))
+    def counts(self, draw, level, exact_counts):
+        self.seen.append((draw.name, level, exact_counts))
         return self.released
 
     def count_deviation(self, level, name):
@@ -186,7 +186,7 @@ class NoisyDoor:
     def __init__(self, rng, deviation):
         self.rng, self.deviation = rng, deviation
 
-    def counts(self, level, exact_counts, name):
+    def counts(self, draw, level, exact_counts):
         return np.rint(exact_counts + self.rng.normal(0, self.deviation, len(exact_counts)))
 
     def count_deviation(self, level, name):

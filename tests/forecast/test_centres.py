@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dpmondrian.dpm.plan import CENTRE_PARTS
 from dpmondrian.estimator import DPM
 from dpmondrian.exceptions import ParameterError
 from dpmondrian.forecast import centre_errors, make_design
-from dpmondrian.privacy.plan import CENTRE_PARTS
 from dpmondrian.schema.columns import Category, Column, Schema
 
 pandas = pytest.importorskip("pandas")

@@ -11,10 +11,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from dpmondrian.exceptions import BudgetError
-from dpmondrian.privacy.accountants.pld import PLD_SLACK, Composition, discreteness
+from dpmondrian.privacy.accountants.pld import PLD_SLACK, Composition, Priced, discreteness
 from dpmondrian.privacy.accountants.zcdp import (
     LEAST_DELTA,
     bounded_range_rho,
@@ -24,7 +23,7 @@ from dpmondrian.privacy.accountants.zcdp import (
 )
 from dpmondrian.privacy.draws import GAUSSIAN, Draw
 
-__all__ = ["BELOW_BUDGET", "Plan", "PlannedDraw", "Priced", "planned_draw"]
+__all__ = ["BELOW_BUDGET", "Plan", "PlannedDraw", "planned_draw"]
 
 BELOW_BUDGET = 1.0 - 1e-9
 """Planned costs are kept this much below the budget, so that rounding cannot carry them above it."""
@@ -57,25 +56,6 @@ class PlannedDraw:
     def may_be_skipped(self) -> bool:
         """Whether a run may end without it."""
         return self.draw.may_be_skipped(self.level)
-
-
-class Priced(Protocol):
-    """What a price is computed from: a planned draw, or an entry of the ledger."""
-
-    @property
-    def mechanism(self) -> str:
-        """Name of the mechanism."""
-        ...
-
-    @property
-    def cost(self) -> float:
-        """Cost in the plan's currency."""
-        ...
-
-    @property
-    def delta(self) -> float:
-        """Probability set aside for this draw."""
-        ...
 
 
 @dataclass(frozen=True)

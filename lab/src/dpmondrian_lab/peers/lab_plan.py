@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Self
 
-from dpmondrian.privacy.accountants.pld import Composition
+from dpmondrian.privacy.accountants.pld import Composition, Priced
 from dpmondrian.privacy.draws import GAUSSIAN, LAPLACE
 from dpmondrian.privacy.ledger import Ledger
-from dpmondrian.privacy.plan import Plan, PlannedDraw, Priced
+from dpmondrian.privacy.plan import Plan, PlannedDraw
 from dpmondrian_lab.peers.joint import GAUSSIAN_SLACK, joint_epsilon
 
 __all__ = [
