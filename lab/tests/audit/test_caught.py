@@ -16,11 +16,13 @@ from dpmondrian.dpm.draws import INTERVAL_SIZE
 from dpmondrian.dpm.scores.combine import Score
 from dpmondrian.dpm.tree.intervals import GAP_PERCENTILE, choose_n_intervals
 from dpmondrian.privacy.door import Door
+from dpmondrian.privacy.draws import LAPLACE
 from dpmondrian.privacy.plan import Plan
 from dpmondrian.tables import persons
 from dpmondrian_lab.audit import adversarial_pairs, audit_pairs, audit_replay, exact_law, search_worst_pair
 from dpmondrian_lab.audit.neighbours import alternating_gaps, table_of
 from dpmondrian_lab.peers import EMMC, DPLloyd, FastLloyd, base, lsh_splits
+from dpmondrian_lab.peers.lab_door import LabDoor
 from dpmondrian_lab.peers.rows import FixedPointRows
 
 TWO = Schema((Column("x", 0.0, 100.0), Column("y", -1.0, 1.0)))
@@ -44,7 +46,7 @@ def default():
 def broken_door(monkeypatch, door):
     """Let all estimators pass another door."""
     monkeypatch.setattr(estimator, "Door", door)
-    monkeypatch.setattr(base, "Door", door)
+    monkeypatch.setattr(base, "LabDoor", type(door.__name__, (door, LabDoor), {}))
 
 
 # --- the paper's averaged gaps ------------------------------------------------------------------------------------
@@ -318,7 +320,7 @@ class AddsTheOtherNoise(Door):
 
         class Other(OtherScales):
             def noise(self, mechanism, scales, *purpose):
-                return sampler.noise("discrete Laplace", scales, *purpose)
+                return sampler.noise(LAPLACE, scales, *purpose)
 
         self._sampler = Other(sampler, lambda mechanism, scales, name: scales)
 
