@@ -14,12 +14,14 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from dpmondrian.dpm.draws import CELL_COUNT, CLIPPED_SUMS, COARSE_SUMS, COUNT, SPLIT
+from dpmondrian.dpm.draws import CLIPPED_SUMS, COARSE_SUMS, COUNT, SPLIT
 from dpmondrian.dpm.plan import DEFAULT_SHARES, pure_plan, zcdp_plan
 from dpmondrian.privacy.door import Door
 from dpmondrian.privacy.mechanisms import sampler as sampler_module
 from dpmondrian.privacy.mechanisms.sampler import OPENDP_MAX_DRAWS, Sampler
 from dpmondrian_lab.peers import FastLloyd
+from dpmondrian_lab.peers.fast_lloyd import CELL_COUNT
+from dpmondrian_lab.peers.lab_door import LabDoor
 
 OFF = (0.95, 1.05)
 LIMIT = norm.isf(0.5e-10)
@@ -92,9 +94,9 @@ class TamperedSampler(Sampler):
         return super().select(mechanism, scores, scale * self._factor, *purpose)
 
 
-def open_door(plan, factor, **keywords):
+def open_door(plan, factor, kind=Door, **keywords):
     """Return a secure door; with a factor other than 1 one that draws at the wrong scale."""
-    door = Door(plan, **keywords)
+    door = kind(plan, **keywords)
     if factor != 1.0:
         door._sampler = TamperedSampler(door._sampler, factor)
     return door
@@ -175,7 +177,7 @@ def test_fine_counts(factor):
     plan = peer._plan(peer._settings(), 2)
     scale = 1.0 / plan.find(CELL_COUNT, 0).cost
     exact = np.arange(noise_draws_needed("discrete Gaussian", scale))
-    found = open_door(plan, factor).fine_counts(CELL_COUNT, 0, exact) - exact
+    found = open_door(plan, factor, LabDoor).fine_counts(CELL_COUNT, 0, exact) - exact
     assert np.any(found != np.rint(found))
     assert_found_out(statistic("discrete Gaussian", found, scale), moments("discrete Gaussian", scale), factor)
 
