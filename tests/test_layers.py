@@ -31,7 +31,7 @@ LAYERS = (
 DISPLAYS = {"forecast.outlook", "release.statement", "release.tree"}
 """Modules whose objects show themselves (`_repr_html_`, `plot`): they may ask `show`, at that moment and not before."""
 
-WITHIN_PRIVACY = ("draws", "accountants", "plan", "second_accountant", "ledger", "mechanisms", "door")
+WITHIN_PRIVACY = ("promise", "draws", "accountants", "plan", "second_accountant", "ledger", "mechanisms", "door")
 """The same inside the trusted room."""
 
 KNOWN = {

@@ -25,8 +25,7 @@ from dpmondrian.engines.local import LocalEngine, LocalSource
 from dpmondrian.engines.missing import MISSING_RULES
 from dpmondrian.engines.resources import Resources
 from dpmondrian.engines.sources import Source, carried, open_source
-from dpmondrian.exceptions import DataError, NotReleasableWarning, ParameterError
-from dpmondrian.forecast.doubts import warn_of_few_rows, warn_of_promise
+from dpmondrian.exceptions import DataError, NotReleasableWarning, ParameterError, WayOut
 from dpmondrian.privacy.door import OBSERVER, Door
 from dpmondrian.release.assembly import released_centres, released_tree
 from dpmondrian.release.labelling import Labeller
@@ -35,6 +34,7 @@ from dpmondrian.release.statement import PrivacyStatement, make_statement
 from dpmondrian.release.tree import Tree
 from dpmondrian.schema.columns import Bounds, Schema, categories_in, names_in
 from dpmondrian.schema.coordinates import Coordinates
+from dpmondrian.show.doubts import warn_of_few_rows, warn_of_promise
 from dpmondrian.tables.frames import Reader, Table
 from dpmondrian.tables.persons import PersonLimit
 
@@ -57,9 +57,10 @@ def named_only(init: Callable[_Parameters, None]) -> Callable[_Parameters, None]
     def checked(*places: _Parameters.args, **parameters: _Parameters.kwargs) -> None:
         if len(places) > 1:  # the first one is the estimator itself
             raise ParameterError(
-                "The parameters of DPM must be named. Got one by its place, where KMeans takes the number of clusters, and DPM does "
-                "not. Write DPM(n_clusters=5) for five clusters, DPM(epsilon=1.0, bounds=(0, 100)) for a budget and bounds; rows are "
-                "given to fit."
+                "The parameters of DPM must be named.",
+                "Write DPM(n_clusters=5) for five clusters, DPM(epsilon=1.0, bounds=(0, 100)) for a budget and bounds; rows are given "
+                "to fit.",
+                got="one by its position, which in KMeans is the number of clusters, and in DPM is not",
             )
         init(*places, **parameters)
 
@@ -394,7 +395,8 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         source = self._source(X)
         if not isinstance(source, LocalSource):
             raise DataError(
-                "The distances of rows on a cluster are not computed. Call predict, or transform with a part of the table in memory."
+                "The distances of rows on a cluster are not computed.",
+                "Call predict, or transform with a part of the table in memory.",
             )
         return source.mapped(self._labeller.distances, np.empty((0, self.n_clusters_)), Resources())
 
@@ -453,8 +455,10 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         """Refuse categories where they cannot be used."""
         if schema.categories.keys() != table.categories.keys():
             raise ParameterError(
-                "The 'bounds' parameter must be a mapping by column name, or a Schema, where it declares categories. Got a list. "
-                "For instance bounds={'age': (0, 120), 'plan': ['basic', 'premium']}."
+                parameter="bounds",
+                rule="must be a mapping by column name, or a Schema, where it declares categories",
+                got="a list",
+                way_out=WayOut.NAME_COLUMNS,
             )
         check_columns(schema, settings)
 

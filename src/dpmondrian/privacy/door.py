@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.common import interrupts
-from dpmondrian.exceptions import BudgetError, ParameterError
+from dpmondrian.exceptions import BudgetError, ParameterError, WayOut
 from dpmondrian.privacy.draws import GAUSSIAN, LAPLACE, Draw, Kind
 from dpmondrian.privacy.ledger import Entry, Ledger
 from dpmondrian.privacy.mechanisms.bits import SecureBits, SeededBits
@@ -109,7 +109,9 @@ class Door:
         observer = OBSERVER.get()
         if observer is not None and journal is not None:
             raise ParameterError(
-                "The 'checkpoint' parameter must be None in an audit, which watches the draws of whole runs. Leave it out there."
+                parameter="checkpoint",
+                rule="must be None in an audit, which watches the draws of whole runs",
+                way_out="Leave it out there.",
             )
         seed = seed if observer is None else observer.seed
         self.plan = plan
@@ -142,14 +144,13 @@ class Door:
             for draw in self.plan.draws
         ):
             raise BudgetError(
-                "The noise of this run would be too coarse for accountant='pld'; nothing was drawn. Use accountant='zcdp', "
-                "or lower 'epsilon'."
+                "The noise of this run would be too coarse for the accountant of privacy losses; nothing was drawn.",
+                WayOut.FINER_NOISE,
             )
         multiplier = max(planned.multiplier for planned in self.plan.draws if planned.draw.kind is Kind.NOISE)
         if multiplier * self.rows_per_person * largest_sensitivity > _LARGEST_SCALE:
             raise BudgetError(
-                "The noise of this run would be too large to represent; nothing was drawn. Raise 'epsilon', or lower "
-                "'rows_per_person'."
+                "The noise of this run would be too large to represent; nothing was drawn.", WayOut.LESS_NOISE
             )
 
     def deviation(self, draw: Draw, level: int | None = None) -> float:

@@ -12,10 +12,10 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from dpmondrian.common.checks import LEAST_DELTA
 from dpmondrian.exceptions import BudgetError
 from dpmondrian.privacy.accountants.pld import PLD_SLACK, Composition, Priced, discreteness
 from dpmondrian.privacy.accountants.zcdp import (
-    LEAST_DELTA,
     bounded_range_rho,
     epsilon_from_rho,
     gaussian_multiplier,

@@ -9,8 +9,8 @@ from dataclasses import MISSING, asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpmondrian._version import __version__
+from dpmondrian.common.checks import LEAST_DELTA
 from dpmondrian.common.printable import printable
-from dpmondrian.privacy.accountants.zcdp import LEAST_DELTA
 from dpmondrian.privacy.ledger import Entry
 from dpmondrian.privacy.plan import Plan
 from dpmondrian.schema.columns import Schema

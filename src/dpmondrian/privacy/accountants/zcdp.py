@@ -11,7 +11,6 @@ from collections.abc import Callable
 from functools import lru_cache
 
 __all__ = [
-    "LEAST_DELTA",
     "bounded_range_rho",
     "epsilon_from_rho",
     "gaussian_multiplier",
@@ -19,9 +18,6 @@ __all__ = [
     "rho_from_epsilon",
     "smallest_met",
 ]
-
-LEAST_DELTA = 1e-300
-"""The least delta other than 0: below, what underflow takes away is no longer small beside it (``docs/privacy/pld.md``)."""
 
 
 def gaussian_rho(multiplier: float) -> float:
