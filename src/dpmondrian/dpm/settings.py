@@ -10,9 +10,9 @@ from typing import Any
 
 from dpmondrian.common import checks as check
 from dpmondrian.common.checks import is_number
+from dpmondrian.dpm.plan import DEFAULT_SHARES, DEFAULT_SHARES_WITH_K, PAPER_SHARES
 from dpmondrian.engines.missing import MISSING_RULES
 from dpmondrian.exceptions import ParameterError, WayOut
-from dpmondrian.privacy.plan import DEFAULT_SHARES, DEFAULT_SHARES_WITH_K, PAPER_SHARES
 from dpmondrian.schema.columns import Bounds, Schema, category_use
 from dpmondrian.schema.coordinates import MOST_DIRECTIONS
 
@@ -94,6 +94,11 @@ class Settings:
     def finds_k(self) -> bool:
         """Whether the data decides about the number of clusters by valleys and bridges."""
         return self.n_clusters is None and not self.paper
+
+    @property
+    def counted(self) -> str:
+        """What sizes are numbers of: people where each has one row."""
+        return "people" if self.person_id is not None and self.rows_per_person == 1 else "rows"
 
 
 def checked_settings(
