@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from dpmondrian.cli.continuing import finished_release
+from dpmondrian.cli.continuing import facts_of_command, finished_release
 from dpmondrian.cli.inputs import (
     BoundsOption,
     ColumnsOption,
@@ -165,10 +165,11 @@ def cluster_files(
     ledger = None if budget is None else Budget(budget)
     if ledger is not None:
         ledger.read()
-    run_file = (
-        None if checkpoint is None else Checkpoint(checkpoint, {"out": os.path.basename(os.path.abspath(folder))})
-    )
-    finished = None if run_file is None else finished_release(run_file, sources, quiet)
+    run_file = finished = None
+    if checkpoint is not None:
+        own_facts = facts_of_command(folder, sources)
+        run_file = Checkpoint(checkpoint, own_facts)
+        finished = finished_release(run_file, own_facts, sources, quiet)
     if labels and finished is None:
         check_new_folder(sensitive_folder(folder))
 

@@ -19,6 +19,7 @@ from dpmondrian.common.checks import nearest_names
 from dpmondrian.exceptions import DataError, WayOut
 from dpmondrian.schema.columns import OTHER, Category
 from dpmondrian.schema.texts import canonical_text, texts_of_column
+from dpmondrian.tables.identities import check_ids_of
 from dpmondrian.tables.persons import PersonLimit, kept, person_hashes, row_hashes
 
 __all__ = ["BLOCK_ROWS", "Reader", "Table", "read_table"]
@@ -178,6 +179,8 @@ def read_table(
         raise DataError(f"Column names must be different. Got {repeated!r} more than once; rename them.") from None
     if isinstance(frame, nw.DataFrame):
         there = person_needed or person_id in frame.columns
+        if person_needed and person_id in frame.columns:
+            check_ids_of(frame, person_id)
         return _read_frame(frame, text_names, categories or {}, person_id if there else None)
     if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
         raise DataError("The table is lazy. Call its collect() first, and pass what that returns.")
