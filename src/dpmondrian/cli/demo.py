@@ -33,7 +33,7 @@ def demo(
     from dpmondrian.common.whole_files import new_folder
     from dpmondrian.samples.examples import EXAMPLES
     from dpmondrian.schema.columns import nearest_names
-    from dpmondrian.tables.files import Source
+    from dpmondrian.tables import Source
 
     if example not in EXAMPLES:
         hint = nearest_names([example], list(EXAMPLES)) or f" There are {', '.join(EXAMPLES)}."

@@ -9,7 +9,8 @@ from dpmondrian.dpm.algorithm import ALPHA, ALPHA_WITH_K, DEPTH, DEPTH_WITH_K, S
 from dpmondrian.engines.missing import MISSING_RULES
 from dpmondrian.exceptions import ParameterError
 from dpmondrian.privacy.plan import DEFAULT_SHARES, DEFAULT_SHARES_WITH_K, PAPER_SHARES
-from dpmondrian.schema.columns import Bounds, Schema, category_use
+from dpmondrian.schema.bounds import GivenBounds
+from dpmondrian.schema.columns import Bounds, Schema
 
 __all__ = ["check_columns", "checked_settings"]
 
@@ -80,7 +81,7 @@ def checked_settings(
         ),
         person_id=person_id,
         directions=check.check_directions(directions, variant),
-        categories=category_use(bounds),
+        categories=GivenBounds(bounds).category_use,
         accountant=check.check_accountant(accountant, delta, variant),
         **optional,
     )

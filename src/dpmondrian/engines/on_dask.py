@@ -28,8 +28,7 @@ from dpmondrian.engines.remote import Coding, HashedRows, added, answered, guard
 from dpmondrian.engines.resources import Resources
 from dpmondrian.exceptions import DataError
 from dpmondrian.schema.coordinates import Coordinates
-from dpmondrian.tables.frames import Reader, Table
-from dpmondrian.tables.persons import PersonLimit
+from dpmondrian.tables import PersonLimit, Reader, Table
 
 __all__ = ["DaskEngine", "DaskSource"]
 

@@ -30,8 +30,7 @@ from dpmondrian.privacy.door import Door
 from dpmondrian.privacy.plan import bounds_plan
 from dpmondrian.release.statement import PrivacyStatement, make_statement, unit_words
 from dpmondrian.schema.columns import Column, Estimate, Schema, nearest_names
-from dpmondrian.tables.frames import Table, read_table
-from dpmondrian.tables.persons import PersonLimit
+from dpmondrian.tables import PersonLimit, Table, read_table
 
 if TYPE_CHECKING:
     from dpmondrian.accounts.budget import Budget

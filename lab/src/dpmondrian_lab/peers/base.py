@@ -19,7 +19,7 @@ from dpmondrian.privacy.door import Door
 from dpmondrian.privacy.plan import Plan
 from dpmondrian.release.statement import PrivacyStatement, make_statement
 from dpmondrian.schema.columns import Bounds, Schema
-from dpmondrian.tables.frames import Table, read_table
+from dpmondrian.tables import Table, read_table
 from dpmondrian_lab.peers.rows import FixedPointRows, finite, nearest_centre
 
 __all__ = ["Centres", "Peer", "PeerSettings"]
