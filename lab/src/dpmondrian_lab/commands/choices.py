@@ -48,11 +48,11 @@ def make_selection(target: str, algorithms: tuple[str, ...], data_sets: tuple[st
 
 def _check_algorithms(names: tuple[str, ...]) -> None:
     from dpmondrian.schema.columns import nearest_names
-    from dpmondrian_lab.experiments.algorithms import ALGORITHMS
+    from dpmondrian_lab.peers.registry import EVALUATED
 
     for name in names:
-        if name not in ALGORITHMS:
-            hint = nearest_names([name], list(ALGORITHMS)) or f" There are {', '.join(ALGORITHMS)}."
+        if name not in EVALUATED:
+            hint = nearest_names([name], list(EVALUATED)) or f" There are {', '.join(EVALUATED)}."
             raise typer.BadParameter(f"There is no algorithm {name!r}.{hint}", param_hint="--algorithms")
 
 

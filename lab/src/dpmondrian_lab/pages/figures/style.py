@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from dpmondrian.common.whole_files import put_bytes
 from dpmondrian.show.drawing import drawing
-from dpmondrian_lab.experiments.store_files import write_whole
 from dpmondrian_lab.pages.names import algorithm_name, style
 
 __all__ = ["drawing", "plain_log_ticks", "save", "top_legend"]
@@ -21,7 +21,7 @@ def save(figure: Any, folder: Path, name: str) -> list[Path]:
         content = io.BytesIO()
         figure.savefig(content, format=kind, bbox_inches="tight", metadata=left_out)
         paths.append(folder / f"{name}.{kind}")
-        write_whole(paths[-1], content.getvalue())
+        put_bytes(paths[-1], content.getvalue(), overwrite=True, make_folder=True)
     return paths
 
 
