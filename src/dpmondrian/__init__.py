@@ -32,14 +32,18 @@ if TYPE_CHECKING:
         NotReleasableWarning,
         OutputError,
         ParameterError,
+        PlotsMissingError,
         RandomnessError,
         ReleaseFileError,
         WeakPromiseWarning,
     )
+    from dpmondrian.forecast import forecast
     from dpmondrian.release.release import Release
     from dpmondrian.release.statement import PrivacyStatement
     from dpmondrian.release.tree import Tree
     from dpmondrian.schema.columns import Category, Column, Schema
+    from dpmondrian.schema.files import TableSchema, read_schema, write_schema
+    from dpmondrian.show.report import render_report
     from dpmondrian.suggest.bounds import suggest_bounds
 
 __all__ = [
@@ -57,16 +61,22 @@ __all__ = [
     "NotReleasableWarning",
     "OutputError",
     "ParameterError",
+    "PlotsMissingError",
     "PrivacyStatement",
     "RandomnessError",
     "Release",
     "ReleaseFileError",
     "Resources",
     "Schema",
+    "TableSchema",
     "Tree",
     "WeakPromiseWarning",
     "__version__",
+    "forecast",
+    "read_schema",
+    "render_report",
     "suggest_bounds",
+    "write_schema",
 ]
 
 _HOMES = {
@@ -78,8 +88,13 @@ _HOMES = {
     "Release": "release.release",
     "Resources": "engines.resources",
     "Schema": "schema.columns",
+    "TableSchema": "schema.files",
     "Tree": "release.tree",
+    "forecast": "forecast",
+    "read_schema": "schema.files",
+    "render_report": "show.report",
     "suggest_bounds": "suggest.bounds",
+    "write_schema": "schema.files",
 }
 
 

@@ -18,14 +18,13 @@ from sklearn.utils.validation import check_is_fitted
 from dpmondrian.accounts.spending import Spending, held_journal, run_facts
 from dpmondrian.common import checks as check
 from dpmondrian.common.interrupts import lasting, undisturbed
-from dpmondrian.dpm.algorithm import Clustering, Settings, cluster, make_plan
-from dpmondrian.dpm.settings import check_columns, checked_settings
+from dpmondrian.dpm.algorithm import Clustering, cluster, make_plan
+from dpmondrian.dpm.settings import Settings, check_columns, checked_settings
 from dpmondrian.engines.local import LocalEngine, LocalSource
 from dpmondrian.engines.missing import MISSING_RULES
 from dpmondrian.engines.resources import Resources
 from dpmondrian.engines.sources import EngineSource, carried, open_source
-from dpmondrian.exceptions import DataError, NotReleasableWarning, ParameterError
-from dpmondrian.forecast.doubts import warn_of_few_rows, warn_of_promise
+from dpmondrian.exceptions import DataError, NotReleasableWarning, ParameterError, WayOut
 from dpmondrian.privacy.door import OBSERVER, Door
 from dpmondrian.release.labelling import Labeller
 from dpmondrian.release.release import Release
@@ -34,6 +33,7 @@ from dpmondrian.release.tree import Tree
 from dpmondrian.schema.bounds import GivenBounds
 from dpmondrian.schema.columns import Bounds, Schema
 from dpmondrian.schema.coordinates import Coordinates
+from dpmondrian.show.doubts import warn_of_few_rows, warn_of_promise
 from dpmondrian.tables import PersonLimit, Reader, Table
 
 if TYPE_CHECKING:
@@ -55,9 +55,10 @@ def named_only(init: Callable[_Parameters, None]) -> Callable[_Parameters, None]
     def checked(*places: _Parameters.args, **parameters: _Parameters.kwargs) -> None:
         if len(places) > 1:  # the first one is the estimator itself
             raise ParameterError(
-                "The parameters of DPM must be named. Got one by its place, where KMeans takes the number of clusters, and DPM does "
-                "not. Write DPM(n_clusters=5) for five clusters, DPM(epsilon=1.0, bounds=(0, 100)) for a budget and bounds; rows are "
-                "given to fit."
+                "The parameters of DPM must be named.",
+                "Write DPM(n_clusters=5) for five clusters, DPM(epsilon=1.0, bounds=(0, 100)) for a budget and bounds; rows are given "
+                "to fit.",
+                got="one by its position, which in KMeans is the number of clusters, and in DPM is not",
             )
         init(*places, **parameters)
 
@@ -392,7 +393,8 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         source = self._source(X)
         if not isinstance(source, LocalSource):
             raise DataError(
-                "The distances of rows on a cluster are not computed. Call predict, or transform with a part of the table in memory."
+                "The distances of rows on a cluster are not computed.",
+                "Call predict, or transform with a part of the table in memory.",
             )
         return source.mapped(self._labeller.distances, np.empty((0, self.n_clusters_)), Resources())
 
@@ -451,8 +453,10 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         """Refuse categories where they cannot be used."""
         if schema.categories.keys() != table.categories.keys():
             raise ParameterError(
-                "The 'bounds' parameter must be a mapping by column name, or a Schema, where it declares categories. Got a list. "
-                "For instance bounds={'age': (0, 120), 'plan': ['basic', 'premium']}."
+                parameter="bounds",
+                rule="must be a mapping by column name, or a Schema, where it declares categories",
+                got="a list",
+                way_out=WayOut.NAME_COLUMNS,
             )
         check_columns(schema, settings)
 

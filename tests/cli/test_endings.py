@@ -116,7 +116,8 @@ if place == "drawing":
     Spending.before_draw = charge_and_stick
 if place == "labels":
     cluster.write_labels = stick
-signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests may ignore it
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests may ignore signals, as nohup does
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 sys.argv[0] = "dpm"
 main()
 """
@@ -129,7 +130,7 @@ def stopped(place, number, arguments, look=lambda: None):
     assert running.stdout.readline() == "stuck\n"
     look()
     running.send_signal(number)
-    out, told = running.communicate(timeout=300)
+    out, told = running.communicate(timeout=600)
     assert out == ""
     return running.returncode, told
 

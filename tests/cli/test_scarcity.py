@@ -69,7 +69,7 @@ def test_a_library_that_does_not_fit_into_memory(people, tmp_path):
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=600,
     )
     assert done.returncode == 1
     assert "could not be loaded" in done.stderr or "no more memory" in done.stderr

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from dpmondrian.exceptions import ParameterError
+from dpmondrian.exceptions import ParameterError, PlotsMissingError
 from dpmondrian.forecast import (
     centre_errors,
     count_bound,
@@ -20,7 +20,6 @@ from dpmondrian.forecast import (
 )
 from dpmondrian.schema.columns import Category, Column, Schema
 from dpmondrian.show.forecast_words import rounded, sentences, table_rows
-from dpmondrian.show.plots import PlotsMissingError
 
 PEOPLE = Schema(
     (Column("age", 0, 120, unit="years"), Column("income", 100, 1e6, log=True), Category("plan", ("basic", "premium")))

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from dpmondrian.dpm.joining.joins import FLAT_STRENGTH, Joins
-from dpmondrian.exceptions import ParameterError
+from dpmondrian.exceptions import ParameterError, PlotsMissingError
 from dpmondrian.release.tree import Tree
-from dpmondrian.show.plots import PlotsMissingError, plot_hierarchy
+from dpmondrian.show.plots import plot_hierarchy
 
 matplotlib = pytest.importorskip("matplotlib", reason="Plots need matplotlib, of the extra 'plots'.")
 matplotlib.use("agg")

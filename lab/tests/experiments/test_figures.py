@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from dpmondrian.show.plots import PlotsMissingError
+from dpmondrian.exceptions import PlotsMissingError
 from dpmondrian_lab.experiments.catalogue import EXPERIMENTS
 from dpmondrian_lab.experiments.rows import Row, write_rows
 from dpmondrian_lab.experiments.store import Store

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from dpmondrian.cli.continuing import finished_release
+from dpmondrian.cli.continuing import facts_of_command, finished_release
 from dpmondrian.cli.inputs import (
     BoundsOption,
     ColumnsOption,
@@ -166,10 +166,11 @@ def cluster_files(
     ledger = None if budget is None else Budget(budget)
     if ledger is not None:
         ledger.read()
-    run_file = (
-        None if checkpoint is None else Checkpoint(checkpoint, {"out": os.path.basename(os.path.abspath(folder))})
-    )
-    finished = None if run_file is None else finished_release(run_file, sources, quiet)
+    run_file = finished = None
+    if checkpoint is not None:
+        own_facts = facts_of_command(folder, sources)
+        run_file = Checkpoint(checkpoint, own_facts)
+        finished = finished_release(run_file, own_facts, sources, quiet)
     if labels and finished is None:
         check_new_folder(sensitive_folder(folder))
     rows = open_files(sources)
@@ -339,14 +340,15 @@ def _document(release: Release, folder: Path, labels: bool) -> dict[str, Any]:
 
 def _print(release: Release, facts: Public, folder: Path, labels: bool) -> None:
     from dpmondrian.cli.show import print_clusters
-    from dpmondrian.forecast.doubts import promise_doubts_of
+    from dpmondrian.forecast.doubts import noisy_rows
+    from dpmondrian.privacy.promise import promise_doubts
 
     # Without a word about people, sizes are numbers of rows.
     print_clusters(release, "people" if facts.people_known and facts.rows_per_person == 1 else "rows")
     say(f"Written to {folder}: release.json, centres.csv and report.html (open it in a browser).")
     if not release.privacy.releasable:
         say(_NOT_RELEASABLE)
-    elif promise_doubts_of(release):
+    elif promise_doubts(release.privacy.epsilon, release.privacy.delta, noisy_rows(release)):
         say("Before you publish them, read the warnings: little is promised to the people in the table.")
     else:
         say("They may be published.")

@@ -45,7 +45,10 @@ def compare(
     known = Release.load(release)
     if classes is not None and classes in known.schema.names:
         raise ParameterError(
-            f"The '--classes' option must name a column that was not clustered. Got {classes!r}. Choose another one."
+            parameter="classes",
+            rule="must name a column that was not clustered",
+            value=classes,
+            way_out="Choose another one.",
         )
     kinds = GivenBounds(known.schema).kinds | ({} if classes is None else {classes: "text"})
     table = open_file(Source(file, query, delimiter)).read(kinds)

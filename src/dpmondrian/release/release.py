@@ -19,13 +19,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmondrian.common.checks import is_number
 from dpmondrian.common.printable import printable
 from dpmondrian.common.whole_files import write_file
 from dpmondrian.exceptions import ReleaseFileError
 from dpmondrian.release.origin import Origin
 from dpmondrian.release.statement import PrivacyStatement
 from dpmondrian.release.tree import Tree
-from dpmondrian.schema.columns import Estimate, Schema, is_number
+from dpmondrian.schema.columns import Estimate, Schema
 from dpmondrian.schema.coordinates import Coordinates
 
 __all__ = ["FORMAT_VERSION", "Release", "digest_of", "text_of"]

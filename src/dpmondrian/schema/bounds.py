@@ -14,8 +14,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dpmondrian.exceptions import BoundsError
-from dpmondrian.schema.columns import EXAMPLE, Bounds, Category, Column, Schema, nearest_names
+from dpmondrian.common.checks import nearest_names
+from dpmondrian.exceptions import BoundsError, WayOut
+from dpmondrian.schema.columns import Bounds, Category, Column, Schema
 
 __all__ = ["GivenBounds"]
 
@@ -79,8 +80,9 @@ class GivenBounds:
         """
         if self.given is None:
             raise BoundsError(
-                "The 'bounds' parameter is missing. The range of every column is needed, known without looking at "
-                f"the data; for instance {EXAMPLE}, or bounds=(0, 1) for all columns."
+                parameter="bounds",
+                rule="is missing, and the range of every column is needed",
+                way_out=WayOut.GIVE_BOUNDS,
             )
         if isinstance(self.given, Schema):
             _check_same_names(self.given.names, names)
@@ -109,13 +111,17 @@ def _listed(bounds: Any, n_columns: int) -> list[Any]:
         pairs = list(bounds)
     except TypeError:
         raise BoundsError(
-            f"The 'bounds' parameter must be a pair, a list of pairs, a mapping or a Schema. Got {bounds!r}. "
-            f"For instance {EXAMPLE}."
+            parameter="bounds",
+            rule="must be a pair, a list of pairs, a mapping or a Schema",
+            value=bounds,
+            way_out=WayOut.GIVE_BOUNDS,
         ) from None
     if len(pairs) != n_columns:
         raise BoundsError(
-            f"The 'bounds' list must have one pair per column: {n_columns} columns. Got {len(pairs)} pairs. "
-            "Give one pair (lower, upper) to use it for all columns."
+            parameter="bounds",
+            rule=f"must have one pair for each of {n_columns} columns",
+            got=f"{len(pairs)} pairs",
+            way_out="Give one pair (lower, upper) to use it for all columns.",
         )
     return pairs
 
@@ -124,14 +130,17 @@ def _check_same_names(given: Sequence[str], names: Sequence[str]) -> None:
     unknown = [name for name in given if name not in names]
     if unknown:
         raise BoundsError(
-            f"The 'bounds' parameter names columns that the table does not have: {unknown!r}.{nearest_names(unknown, names)} "
-            f"Columns of the table: {list(names)!r}. For an array, whose columns are only numbered, give a list of pairs."
+            parameter="bounds",
+            rule=f"names columns that the table does not have: {unknown!r}",
+            hint=f"{nearest_names(unknown, names)} Columns of the table: {list(names)!r}.",
+            way_out=WayOut.NUMBER_COLUMNS,
         )
     missing = [name for name in names if name not in given]
     if missing:
         raise BoundsError(
-            f"The 'bounds' parameter must name every column. Missing: {missing!r}. "
-            "Add their bounds, or fit on a table without these columns."
+            parameter="bounds",
+            rule=f"must name every column. Missing: {missing!r}",
+            way_out="Add their bounds, or fit on a table without these columns.",
         )
 
 
@@ -148,7 +157,9 @@ def _declared(name: str, pair: Any) -> Column | Category | None:
     if isinstance(pair, Column | Category):
         if pair.name != name:
             raise BoundsError(
-                f"The 'bounds' mapping holds column {pair.name!r} under the name {name!r}. Use one name for both."
+                parameter="bounds",
+                rule=f"holds column {pair.name!r} under the name {name!r}",
+                way_out="Use one name for both.",
             )
         return pair
     texts = isinstance(pair, Sequence) and not isinstance(pair, str) and all(isinstance(item, str) for item in pair)
@@ -164,16 +175,20 @@ def _column(name: str, pair: Any, whole: bool) -> Column | Category:
     if len(items) > 2 and isinstance(items[0], str):  # ("children", 0, 12, "int")
         if items[0] != name:
             raise BoundsError(
-                f"The 'bounds' list names column {items[0]!r} where the table has {name!r}. Give the list in the order of the "
-                "table, or a mapping by column name."
+                parameter="bounds",
+                rule=f"names column {items[0]!r} where the table has {name!r}",
+                way_out="Give the list in the order of the table, or a mapping by column name.",
             )
         items = items[1:]
     words = [item for item in items[2:] if isinstance(item, str)]
     kinds, log = [word for word in words if word in _WHOLE_WORDS], "log" in words
     if len(items) != 2 + len(kinds) + log or len(kinds) > 1:
         raise BoundsError(
-            f"The bounds of column {name!r} must be a pair (lower, upper), with 'int', 'float' or 'log' as an optional third "
-            f"item, or a list of categories. Got {pair!r}. For instance {EXAMPLE}."
+            column=name,
+            parameter="bounds",
+            rule="must be a pair (lower, upper), with 'int', 'float' or 'log' as an optional third item, or a list of categories",
+            value=pair,
+            way_out=WayOut.GIVE_BOUNDS,
         )
     # A log scale overrides the type of the column, like "float"; "int" beside it is refused.
     return Column(name, items[0], items[1], _WHOLE_WORDS[kinds[0]] if kinds else whole and not log, log)

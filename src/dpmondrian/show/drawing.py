@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from dpmondrian.show.plots import PlotsMissingError
+from dpmondrian.exceptions import PlotsMissingError
 
 __all__ = ["drawing"]
 

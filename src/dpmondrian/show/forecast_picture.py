@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.common.checks import LARGEST_EPSILON, SMALLEST_EPSILON
-from dpmondrian.show.plots import PlotsMissingError
+from dpmondrian.exceptions import PlotsMissingError
 
 if TYPE_CHECKING:
     from dpmondrian.forecast.centres import CentreError

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from dpmondrian.common.printable import printable
 from dpmondrian.forecast.centres import CentreError
 from dpmondrian.forecast.counts import SizeError
+from dpmondrian.privacy.promise import promise_doubts
+from dpmondrian.show.doubts import promise_sentence
 
 if TYPE_CHECKING:
     from dpmondrian.forecast.outlook import Forecast, Outlook
@@ -17,7 +19,6 @@ __all__ = [
     "EXPLANATION",
     "as_text",
     "headings",
-    "promise_doubts",
     "rounded",
     "rows_doubts",
     "sentences",
@@ -26,9 +27,6 @@ __all__ = [
 ]
 
 EXPLANATION = "± is a 95 % interval: how far noise takes a released number from the exact one."
-
-LARGE_EPSILON, LARGE_DELTA = 10.0, 1e-3
-"""Above, a promise is next to none; both are far beyond what is usual."""
 
 _COLUMNS_IN_WORDS, _COLUMNS_IN_TABLE = 6, 20
 """So many columns are named; a table of a hundred columns has a forecast for each, which `to_dict` holds."""
@@ -108,32 +106,8 @@ def warnings_of(forecast: Forecast) -> tuple[str, ...]:
             f"This will not work: centres will be off by more than the clusters are wide ({named}). Raise epsilon, leave out "
             f"columns, or get more {people}."
         )
-    found += promise_doubts(outlook.epsilon, outlook.delta, outlook.n_rows)
+    found += map(promise_sentence, promise_doubts(outlook.epsilon, outlook.delta, outlook.n_rows))
     return tuple(found)
-
-
-def promise_doubts(epsilon: float, delta: float, n_rows: int | None = None) -> list[str]:
-    """Return sentences about a promise that is not worth much; `n_rows` is public, a guess or a released count.
-
-    Whoever clusters is told the same by `DPM.fit` and ``dpm cluster``, whoever plans by `forecast` and ``dpm plan``.
-    """
-    found = []
-    if epsilon > LARGE_EPSILON:
-        found.append(
-            f"epsilon = {epsilon:g} promises next to nothing to anybody: probabilities may differ by a factor of exp({epsilon:g}). "
-            "Common choices lie between 0.1 and 3."
-        )
-    if n_rows is not None and delta > 1.0 / n_rows:
-        found.append(
-            f"delta = {delta:g} is more than 1 / {n_rows:,}: it would allow to publish somebody's row as it is. Choose one well "
-            f"below that, such as {_small_delta(n_rows)}."
-        )
-    elif delta > LARGE_DELTA:
-        found.append(
-            f"delta = {delta:g} is large: with about this probability somebody's row may be published as it is. Choose one well "
-            "below 1 / (number of people), such as 1e-7."
-        )
-    return found
 
 
 def rows_doubts(n_rows: int, smallest: float, people: str) -> list[str]:
@@ -144,11 +118,6 @@ def rows_doubts(n_rows: int, smallest: float, people: str) -> list[str]:
         f"a cluster needs about {rounded(smallest)} {people} to be found, more than half of all "
         f"{n_rows:,}. Raise epsilon, or get more {people}."
     ]
-
-
-def _small_delta(n_rows: int) -> str:
-    """Return a power of ten of at most a hundredth of 1 / n."""
-    return f"{10.0 ** -(math.ceil(math.log10(n_rows)) + 2):.0e}"
 
 
 def table_rows(forecast: Forecast) -> list[tuple[str, ...]]:

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.dpm.joining.joins import FLAT_STRENGTH
-from dpmondrian.exceptions import DPMondrianError, ParameterError
+from dpmondrian.exceptions import ParameterError, PlotsMissingError
 
 if TYPE_CHECKING:
     from dpmondrian.release.tree import Tree
 
-__all__ = ["PlotsMissingError", "plot_hierarchy"]
+__all__ = ["plot_hierarchy"]
 
 _UNDONE, _TEXT, _QUIET = "#8A8A8A", "#333333", "#9A9A9A"
 _BARS, _BASE = (-0.36, -0.08), -0.06
@@ -29,10 +29,6 @@ _FEW = 12
 
 _ROOM, _ROOM_TURNED = 42.0, 10.0
 """Points that a label below the leaves takes, level or turned."""
-
-
-class PlotsMissingError(DPMondrianError):
-    """Nothing can be drawn, because matplotlib is not installed."""
 
 
 @dataclass(frozen=True)
@@ -75,8 +71,8 @@ def plot_hierarchy(tree: Tree, ax: Any = None, *, threshold: float | None = FLAT
     """
     if tree.leaf_centres is None:
         raise ParameterError(
-            "This tree has no hierarchy to draw: it was made with n_clusters or in the paper's variant. Fit without "
-            "n_clusters."
+            "This tree has no hierarchy to draw: it was made with n_clusters or in the paper's variant.",
+            "Fit without n_clusters.",
         )
     colours = _colours()
     if ax is None:

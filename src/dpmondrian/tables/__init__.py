@@ -6,7 +6,7 @@ for its names and types (`open_file`, `open_files`), and once more in every pass
 
 from dpmondrian.tables.files import OpenedFile, columns_of, open_file, read_columns
 from dpmondrian.tables.frames import Reader, Table, read_table
-from dpmondrian.tables.identities import one_kind
+from dpmondrian.tables.identities import identities_of_values, one_kind
 from dpmondrian.tables.opening import open_table
 from dpmondrian.tables.persons import PersonLimit, kept, kept_in_passes, row_hashes
 from dpmondrian.tables.sizes import PART_ROWS
@@ -26,6 +26,7 @@ __all__ = [
     "Stream",
     "Table",
     "columns_of",
+    "identities_of_values",
     "kept",
     "kept_in_passes",
     "one_kind",

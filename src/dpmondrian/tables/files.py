@@ -98,7 +98,7 @@ class OpenedFile:
         """Return the types in which columns are read; refuse columns that are not there or cannot be read so."""
         if not kinds or not set(kinds.values()) <= set(get_args(Kind)):
             raise ParameterError(
-                f"The 'kinds' parameter must map at least one column to 'number', 'text' or 'id'. Got {dict(kinds)!r} instead."
+                parameter="kinds", rule="must map at least one column to 'number', 'text' or 'id'", value=dict(kinds)
             )
         with told(self.source):
             check_names(self.source, self.head.names, list(kinds))

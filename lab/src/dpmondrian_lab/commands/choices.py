@@ -14,7 +14,7 @@ __all__ = ["make_selection", "target_names"]
 
 def target_names(target: str) -> list[str]:
     """Return the names of the targets to make. Figures need matplotlib, which is asked for here."""
-    from dpmondrian.schema.columns import nearest_names
+    from dpmondrian.common.checks import nearest_names
     from dpmondrian_lab.pages.figures.style import drawing
     from dpmondrian_lab.pages.targets import TARGETS
 
@@ -47,7 +47,7 @@ def make_selection(target: str, algorithms: tuple[str, ...], data_sets: tuple[st
 
 
 def _check_algorithms(names: tuple[str, ...]) -> None:
-    from dpmondrian.schema.columns import nearest_names
+    from dpmondrian.common.checks import nearest_names
     from dpmondrian_lab.peers.registry import EVALUATED
 
     for name in names:
