@@ -24,7 +24,7 @@ from dpmondrian.dpm.settings import Settings, check_columns, checked_settings
 from dpmondrian.engines.local import LocalEngine, LocalSource
 from dpmondrian.engines.missing import MISSING_RULES
 from dpmondrian.engines.resources import Resources
-from dpmondrian.engines.sources import Source, carried, open_source
+from dpmondrian.engines.sources import EngineSource, carried, open_source
 from dpmondrian.exceptions import DataError, NotReleasableWarning, ParameterError, WayOut
 from dpmondrian.privacy.door import OBSERVER, Door
 from dpmondrian.release.assembly import released_centres, released_tree
@@ -32,11 +32,11 @@ from dpmondrian.release.labelling import Labeller
 from dpmondrian.release.release import Release
 from dpmondrian.release.statement import PrivacyStatement, make_statement
 from dpmondrian.release.tree import Tree
-from dpmondrian.schema.columns import Bounds, Schema, categories_in, names_in
+from dpmondrian.schema.bounds import GivenBounds
+from dpmondrian.schema.columns import Bounds, Schema
 from dpmondrian.schema.coordinates import Coordinates
 from dpmondrian.show.doubts import warn_of_few_rows, warn_of_promise
-from dpmondrian.tables.frames import Reader, Table
-from dpmondrian.tables.persons import PersonLimit
+from dpmondrian.tables import PersonLimit, Reader, Table
 
 if TYPE_CHECKING:
     from dpmondrian.accounts.budget import Budget
@@ -219,7 +219,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         ----------
         X : table of shape (n_samples, n_features)
             In memory: NumPy array, or pandas, polars or Arrow table. Of any size: path, glob or folder of Parquet, CSV or
-            Arrow files, or a list of these, or of `dpmondrian.tables.source.Source` where a delimiter or a query must be
+            Arrow files, or a list of these, or of `dpmondrian.tables.Source` where a delimiter or a query must be
             said; DuckDB relation; polars LazyFrame; Arrow Dataset; function that returns a new Arrow RecordBatchReader at each
             call. Of all these only the columns that `bounds` names are read. On a cluster: Spark or Dask DataFrame, Dask Array;
             dpmondrian must be installed on the workers.
@@ -289,9 +289,10 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         remarks: list[Warning],
     ) -> None:
         """Cluster the rows and set the fitted attributes; add to the remarks what to warn of."""
-        source = open_source(X, Reader(categories_in(self.bounds), self.person_id), names_in(self.bounds))
+        bounds = GivenBounds(self.bounds)
+        source = open_source(X, Reader(bounds.categories, self.person_id), bounds.names)
         head = source.head
-        schema = Schema.from_bounds(self.bounds, head.names, head.whole)
+        schema = bounds.schema(head.names, head.whole)
         self._check_categories(schema, settings, head)
         coordinates = Coordinates(schema, settings.directions)
         plan = make_plan(settings)
@@ -480,7 +481,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
-    def _source(self, X: Any) -> Source:
+    def _source(self, X: Any) -> EngineSource:
         """Return a table to predict on, with its columns in the order of the fit."""
         check_is_fitted(self)
         names = self.release_.schema.names if self.release_.named else None

@@ -400,8 +400,8 @@ def test_order_blocks_and_threads_change_nothing(monkeypatch, config, n_threads,
     one, _ = run(rows, parameters)
     monkeypatch.setattr(frames, "BLOCK_ROWS", 37)
     monkeypatch.setattr(threads, "_ROWS_PER_THREAD", 10)
-    monkeypatch.setattr(local, "BLOCK_ROWS", 23)
-    monkeypatch.setattr(coded, "BLOCK_ROWS", 11)
+    monkeypatch.setattr(local, "PART_ROWS", 23)
+    monkeypatch.setattr(coded, "PART_ROWS", 11)
     monkeypatch.setattr(threads.os, "cpu_count", lambda: n_threads)
     shuffled, _ = run(np.random.default_rng(0).permutation(rows), parameters)
     for before, after in zip(one.queries, shuffled.queries, strict=True):

@@ -31,8 +31,7 @@ from dpmondrian.privacy.door import Door
 from dpmondrian.release.statement import PrivacyStatement, make_statement, unit_words
 from dpmondrian.schema.columns import Column, Estimate, Schema
 from dpmondrian.suggest.draws import MAGNITUDES, PLACES, bounds_plan
-from dpmondrian.tables.frames import Table, read_table
-from dpmondrian.tables.persons import PersonLimit
+from dpmondrian.tables import PersonLimit, Table, read_table
 
 if TYPE_CHECKING:
     from dpmondrian.accounts.budget import Budget

@@ -17,7 +17,7 @@ from dpmondrian.common.interrupts import undisturbed
 from dpmondrian.exceptions import BoundsError, DataError, NotReleasableWarning, ParameterError
 from dpmondrian.release.statement import PrivacyStatement
 from dpmondrian.schema.columns import Bounds, Schema
-from dpmondrian.tables.frames import Table, read_table
+from dpmondrian.tables import Table, read_table
 from dpmondrian_lab.peers.lab_door import LabDoor
 from dpmondrian_lab.peers.lab_plan import LabPlan
 from dpmondrian_lab.peers.rows import FixedPointRows, finite, nearest_centre
