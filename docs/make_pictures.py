@@ -28,8 +28,8 @@ from dpmondrian.dpm.scores.valley import VALLEY_WEIGHT, ValleyScore, window_widt
 from dpmondrian.engines.grid import Grid
 from dpmondrian.privacy.door import Door
 from dpmondrian.quality import adjusted_rand
+from dpmondrian.show.plots.drawing import drawing
 from dpmondrian_lab.datasets import DatasetNotFoundError, get, shapes
-from dpmondrian_lab.pages.figures.style import drawing
 
 FOLDER = Path(__file__).parent / "images"
 RUNS = 20

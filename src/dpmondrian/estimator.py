@@ -25,12 +25,13 @@ from dpmondrian.engines.missing import MISSING_RULES
 from dpmondrian.engines.resources import Resources
 from dpmondrian.engines.sources import Source, carried, open_source
 from dpmondrian.exceptions import DataError, NotReleasableWarning, ParameterError
-from dpmondrian.forecast.doubts import warn_of_few_rows, warn_of_promise
+from dpmondrian.forecast.doubts import Doubt, doubts_after_fit, promise_doubts
 from dpmondrian.privacy.door import OBSERVER, Door
 from dpmondrian.release.labelling import Labeller
 from dpmondrian.release.release import Release
 from dpmondrian.release.statement import PrivacyStatement, make_statement
 from dpmondrian.release.tree import Tree
+from dpmondrian.release.unit import counted_in
 from dpmondrian.schema.columns import Bounds, Schema, categories_in, names_in
 from dpmondrian.schema.coordinates import Coordinates
 from dpmondrian.tables.frames import Reader, Table
@@ -251,7 +252,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         check.check_fit_options(budget, progress, resources)
         secure = seed is None and OBSERVER.get() is None
         if secure:
-            warn_of_promise(settings, stacklevel=2)
+            self._warn_of(promise_doubts(settings.epsilon, settings.delta), settings)
         else:
             warnings.warn(
                 "random_state is set: the noise of this run can be reproduced, so its result protects nobody and must not "
@@ -269,7 +270,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             for remark in remarks:
                 warnings.warn(remark, stacklevel=2)
         if secure:
-            warn_of_few_rows(self.release_, settings, stacklevel=2)
+            self._warn_of(doubts_after_fit(self.release_, settings), settings)
         return self
 
     def _fit(
@@ -327,7 +328,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
                 centre_errors=clusters.centre_errors,
                 sizes=clusters.sizes,
                 size_errors=clusters.size_errors,
-                tree=clusters.tree,
+                tree=replace(clusters.tree, counted=counted_in(settings.rows_per_person, settings.person_id)),
                 privacy=statement,
                 parameters={"on_missing": self.on_missing} | settings.beyond_privacy(),
                 origin=spending.origin,
@@ -406,7 +407,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             Where to draw; None for a new figure.
         """
         check_is_fitted(self)
-        from dpmondrian.show.report.picture import plot_clusters
+        from dpmondrian.show.plots import plot_clusters
 
         return plot_clusters(self.release_, x, y, ax)
 
@@ -444,6 +445,14 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         parameters = self.get_params(deep=False)
         del parameters["random_state"]
         return checked_settings(**parameters)
+
+    @staticmethod
+    def _warn_of(doubts: list[Doubt], settings: Settings) -> None:
+        """Warn whoever called `fit`; words are loaded only where there is something to say."""
+        if doubts:
+            from dpmondrian.show.texts.doubts import warn_of
+
+            warn_of(doubts, counted_in(settings.rows_per_person, settings.person_id), stacklevel=3)
 
     @staticmethod
     def _check_categories(schema: Schema, settings: Settings, table: Table) -> None:
@@ -505,7 +514,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         """Return what notebooks show: the released clusters, or scikit-learn's display before a fit."""
         if not hasattr(self, "release_"):
             return str(super()._repr_html_())
-        from dpmondrian.show.report.snippets import release_html
+        from dpmondrian.show.notebooks import release_html
 
         return release_html(self.release_)
 

@@ -9,6 +9,7 @@
     ├── ReleaseFileError (also ValueError) a saved release cannot be read
     ├── OutputError (also OSError)         a result cannot be written
     ├── RandomnessError (also OSError)     the secure generator of this system is missing or broken
+    ├── PlotsMissingError                  nothing can be drawn: matplotlib is not installed
     ├── BudgetError (also RuntimeError)    a draw or a plan would cost more than was allowed
     └── CheckpointError (also RuntimeError) a run cannot be continued from its checkpoint, or not be kept there
         └── FinishedRunError               the run in the checkpoint is finished; the error has its release
@@ -37,6 +38,7 @@ __all__ = [
     "NotReleasableWarning",
     "OutputError",
     "ParameterError",
+    "PlotsMissingError",
     "RandomnessError",
     "ReleaseFileError",
     "WeakPromiseWarning",
@@ -97,6 +99,10 @@ class FinishedRunError(CheckpointError):
 
     def __reduce__(self) -> tuple[type[FinishedRunError], tuple[str, Any]]:
         return type(self), (str(self), self.release)
+
+
+class PlotsMissingError(DPMondrianError):
+    """Nothing can be drawn, because matplotlib is not installed."""
 
 
 class NotReleasableWarning(UserWarning):

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from dpmondrian import DPM, BudgetError, Release, ReleaseFileError
 from dpmondrian.release.release import digest_of
+from dpmondrian.show.notebooks import release_html, statement_html
 from dpmondrian.show.report import render_report
-from dpmondrian.show.report.snippets import release_html, statement_html
 
 NAMES = ("numbers", "everything", "k", "paper", "pure", "one cluster")
 

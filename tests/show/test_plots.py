@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from dpmondrian.dpm.joining.joins import FLAT_STRENGTH, Joins
-from dpmondrian.exceptions import ParameterError
+from dpmondrian.exceptions import ParameterError, PlotsMissingError
 from dpmondrian.release.tree import Tree
-from dpmondrian.show.plots import PlotsMissingError, plot_hierarchy
+from dpmondrian.show.plots import plot_hierarchy
 
 matplotlib = pytest.importorskip("matplotlib", reason="Plots need matplotlib, of the extra 'plots'.")
 matplotlib.use("agg")
@@ -37,6 +37,7 @@ def a_tree(sizes: list[float], clusters: list[int], pairs: list[tuple[int, int]]
     made = Joins(*np.array(pairs, dtype=np.int64).reshape(-1, 2).T, np.array(strengths), np.full(n_inner, 0.05))
     return Tree(
         names=("age",),
+        counted="people",
         column=np.array([column for _, column, _ in nodes], dtype=np.int64),
         threshold=np.where(inner, number.astype(float), np.nan),
         left=np.where(inner, number + 1, -1),

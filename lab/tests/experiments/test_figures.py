@@ -6,11 +6,12 @@ import re
 
 import pytest
 
+from dpmondrian.exceptions import PlotsMissingError
+from dpmondrian.show.plots import drawing
 from dpmondrian_lab.experiments.catalogue import EXPERIMENTS
 from dpmondrian_lab.experiments.rows import Row, write_rows
 from dpmondrian_lab.experiments.store import Store
 from dpmondrian_lab.pages.figures.shares import best_and_worst
-from dpmondrian_lab.pages.figures.style import FiguresMissingError, drawing
 from dpmondrian_lab.pages.names import PAPER_METRICS, style
 from dpmondrian_lab.pages.targets import TARGETS
 
@@ -87,5 +88,5 @@ def test_every_algorithm_looks_different():
 
 
 def test_without_matplotlib_there_is_a_way_out(without_matplotlib):
-    with pytest.raises(FiguresMissingError, match=r"pip install 'dpmondrian\[plots\]'"), drawing():
+    with pytest.raises(PlotsMissingError, match=r"pip install 'dpmondrian\[plots\]'"), drawing():
         pass

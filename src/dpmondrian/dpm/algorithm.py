@@ -183,7 +183,7 @@ def cluster(engine: Engine, door: Door, schema: Schema, settings: Settings) -> C
         if settings.finds_k:
             cells, new_number = without_empty(cells)
             found = replace(found, cluster_of_leaf=new_number[found.cluster_of_leaf])
-    return _clustering(grid, tree, noisy_sizes, size_errors, found, cells, settings)
+    return _clustering(grid, tree, noisy_sizes, size_errors, found, cells)
 
 
 @dataclass(frozen=True)
@@ -324,14 +324,12 @@ def _clustering(
     size_errors: NDArray[np.float64],
     found: _Found,
     cells: Cells,
-    settings: Settings,
 ) -> Clustering:
     """Return the clusters in the data's units, largest first. Post-processing."""
     measured = grid.measured
     order = np.argsort(-cells.sizes, kind="stable")
     rank = np.argsort(order)
-    counted = "people" if settings.person_id is not None and settings.rows_per_person == 1 else "rows"
-    tree = release_tree(grown, grid, sizes, size_errors, rank[found.cluster_of_leaf], counted)
+    tree = release_tree(grown, grid, sizes, size_errors, rank[found.cluster_of_leaf])
     if found.leaf_means is not None:
         tree = with_hierarchy(tree, measured.values(found.leaf_means.places), found.bridges, found.joins)
     return Clustering(

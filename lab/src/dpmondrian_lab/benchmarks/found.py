@@ -23,10 +23,11 @@ from sklearn.cluster import KMeans
 
 from dpmondrian import DPM, NotReleasableWarning
 from dpmondrian.quality import adjusted_rand, evaluate
+from dpmondrian.show.plots.drawing import drawing
 from dpmondrian_lab.datasets import DatasetNotFoundError, get, shapes
 from dpmondrian_lab.experiments.perform import SILHOUETTE_SEED
 from dpmondrian_lab.experiments.store_files import append_line, write_whole
-from dpmondrian_lab.pages.figures.style import drawing, plain_log_ticks, save, top_legend
+from dpmondrian_lab.pages.figures.style import plain_log_ticks, save, top_legend
 from dpmondrian_lab.pages.summary import number
 
 FOLDER = Path("results") / "found"
