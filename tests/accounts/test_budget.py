@@ -25,7 +25,7 @@ from dpmondrian.exceptions import BudgetError, ParameterError
 from dpmondrian.release.unit import unit_of
 
 SHA = "ab" * 32
-HOSTILE = 'it\'s "x" \\ \n'
+ODD_NAME = 'it\'s "x" \\ \n'
 
 
 @pytest.fixture
