@@ -18,14 +18,13 @@ from sklearn.utils.validation import check_is_fitted
 from dpmondrian.accounts.spending import Spending, held_journal, run_facts
 from dpmondrian.common import checks as check
 from dpmondrian.common.interrupts import lasting, undisturbed
-from dpmondrian.dpm.algorithm import Clustering, Settings, cluster, make_plan
-from dpmondrian.dpm.settings import check_columns, checked_settings
+from dpmondrian.dpm.algorithm import Clustering, cluster, make_plan
+from dpmondrian.dpm.settings import Settings, check_columns, checked_settings
 from dpmondrian.engines.local import LocalEngine, LocalSource
 from dpmondrian.engines.missing import MISSING_RULES
 from dpmondrian.engines.resources import Resources
 from dpmondrian.engines.sources import Source, carried, open_source
-from dpmondrian.exceptions import DataError, NotReleasableWarning, ParameterError
-from dpmondrian.forecast.doubts import Doubt, doubts_after_fit, promise_doubts
+from dpmondrian.exceptions import DataError, NotReleasableWarning, ParameterError, WayOut
 from dpmondrian.privacy.door import OBSERVER, Door
 from dpmondrian.release.labelling import Labeller
 from dpmondrian.release.release import Release
@@ -34,6 +33,7 @@ from dpmondrian.release.tree import Tree
 from dpmondrian.release.unit import counted_in
 from dpmondrian.schema.columns import Bounds, Schema, categories_in, names_in
 from dpmondrian.schema.coordinates import Coordinates
+from dpmondrian.show.doubts import warn_of_few_rows, warn_of_promise
 from dpmondrian.tables.frames import Reader, Table
 from dpmondrian.tables.persons import PersonLimit
 
@@ -56,9 +56,10 @@ def named_only(init: Callable[_Parameters, None]) -> Callable[_Parameters, None]
     def checked(*places: _Parameters.args, **parameters: _Parameters.kwargs) -> None:
         if len(places) > 1:  # the first one is the estimator itself
             raise ParameterError(
-                "The parameters of DPM must be named. Got one by its place, where KMeans takes the number of clusters, and DPM does "
-                "not. Write DPM(n_clusters=5) for five clusters, DPM(epsilon=1.0, bounds=(0, 100)) for a budget and bounds; rows are "
-                "given to fit."
+                "The parameters of DPM must be named.",
+                "Write DPM(n_clusters=5) for five clusters, DPM(epsilon=1.0, bounds=(0, 100)) for a budget and bounds; rows are given "
+                "to fit.",
+                got="one by its position, which in KMeans is the number of clusters, and in DPM is not",
             )
         init(*places, **parameters)
 
@@ -252,7 +253,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         check.check_fit_options(budget, progress, resources)
         secure = seed is None and OBSERVER.get() is None
         if secure:
-            self._warn_of(promise_doubts(settings.epsilon, settings.delta), settings)
+            warn_of_promise(settings, stacklevel=2)
         else:
             warnings.warn(
                 "random_state is set: the noise of this run can be reproduced, so its result protects nobody and must not "
@@ -270,7 +271,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             for remark in remarks:
                 warnings.warn(remark, stacklevel=2)
         if secure:
-            self._warn_of(doubts_after_fit(self.release_, settings), settings)
+            warn_of_few_rows(self.release_, settings, stacklevel=2)
         return self
 
     def _fit(
@@ -392,7 +393,8 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         source = self._source(X)
         if not isinstance(source, LocalSource):
             raise DataError(
-                "The distances of rows on a cluster are not computed. Call predict, or transform with a part of the table in memory."
+                "The distances of rows on a cluster are not computed.",
+                "Call predict, or transform with a part of the table in memory.",
             )
         return source.mapped(self._labeller.distances, np.empty((0, self.n_clusters_)), Resources())
 
@@ -447,20 +449,14 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         return checked_settings(**parameters)
 
     @staticmethod
-    def _warn_of(doubts: list[Doubt], settings: Settings) -> None:
-        """Warn whoever called `fit`; words are loaded only where there is something to say."""
-        if doubts:
-            from dpmondrian.show.texts.doubts import warn_of
-
-            warn_of(doubts, counted_in(settings.rows_per_person, settings.person_id), stacklevel=3)
-
-    @staticmethod
     def _check_categories(schema: Schema, settings: Settings, table: Table) -> None:
         """Refuse categories where they cannot be used."""
         if schema.categories.keys() != table.categories.keys():
             raise ParameterError(
-                "The 'bounds' parameter must be a mapping by column name, or a Schema, where it declares categories. Got a list. "
-                "For instance bounds={'age': (0, 120), 'plan': ['basic', 'premium']}."
+                parameter="bounds",
+                rule="must be a mapping by column name, or a Schema, where it declares categories",
+                got="a list",
+                way_out=WayOut.NAME_COLUMNS,
             )
         check_columns(schema, settings)
 

@@ -3,27 +3,33 @@
 ::
 
     DPMondrianError
-    ├── ParameterError (also ValueError)   a constructor parameter breaks a rule
+    ├── ParameterError (also ValueError)   a parameter breaks a rule
     │   └── BoundsError                    the public facts about the columns are missing or wrong
     ├── DataError (also ValueError)        the table cannot be used as it is
     ├── ReleaseFileError (also ValueError) a saved release cannot be read
     ├── OutputError (also OSError)         a result cannot be written
     ├── RandomnessError (also OSError)     the secure generator of this system is missing or broken
-    ├── PlotsMissingError                  nothing can be drawn: matplotlib is not installed
+    ├── PlotsMissingError                  matplotlib is not installed
     ├── BudgetError (also RuntimeError)    a draw or a plan would cost more than was allowed
-    └── CheckpointError (also RuntimeError) a run cannot be continued from its checkpoint, or not be kept there
+    └── CheckpointError (also RuntimeError) a run cannot be continued from its checkpoint, or cannot be kept there
         └── FinishedRunError               the run in the checkpoint is finished; the error has its release
 
     NotReleasableWarning (UserWarning)     the noise of this run can be reproduced: research only
     WeakPromiseWarning (UserWarning)       epsilon or delta is so large that little is promised
     FewRowsWarning (UserWarning)           too few rows for what was asked: expect noise
 
-No message carries a value computed from the rows: only parameters, column names, types and shapes.
+An error is made from fields: what is wrong (of a parameter: its name and rule), the value that was given, and a way out. `str`
+puts them together as a sentence for Python; another front end, such as the command line, has its own `Wording`.
+
+No field carries a value computed from the rows: only parameters, column names, types and shapes.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from copy import copy
+from enum import Enum
+from typing import Any, TypeVar
 
 from dpmondrian.common.printable import printable
 
@@ -41,15 +47,169 @@ __all__ = [
     "PlotsMissingError",
     "RandomnessError",
     "ReleaseFileError",
+    "WayOut",
     "WeakPromiseWarning",
+    "Wording",
 ]
+
+LONGEST_VALUE = 200
+"""Longer texts of a value are cut off: it is quoted so that it can be recognised, not to be read."""
+
+
+class WayOut(Enum):
+    """Ways out that name parameters or Python objects, so that each front end has its own words; these are Python's."""
+
+    LET_DPM_CHOOSE = "Use None to let DPM choose."
+    GIVE_BOUNDS = (
+        "Give bounds that are known without the data, for instance bounds={'age': (0, 120), 'children': (0, 12, 'int')}, or "
+        "bounds=(0, 1) for all columns."
+    )
+    HANDLE_MISSING = (
+        "Use on_missing='drop' to leave such rows out, or on_missing='middle' to replace missing values with the middle of the "
+        "column's bounds."
+    )
+    DROP_UNKNOWN_PEOPLE = "Use on_missing='drop' or on_missing='middle' to leave out rows whose person is unknown."
+    NAME_COLUMNS = "Give the bounds as a mapping, for instance bounds={'age': (0, 120), 'plan': ['basic', 'premium']}."
+    NUMBER_COLUMNS = "For an array, whose columns are only numbered, give a list of pairs."
+    OTHER_FOLDER = "Give another folder (TMPDIR, or Resources(folder=...)), or raise the memory limit."
+    MORE_SPACE = "Give a folder with more space (TMPDIR, or Resources(folder=...)), or raise the memory limit."
+    QUERY_DATABASE = "Pass a DuckDB relation, such as duckdb.connect('shop.duckdb', read_only=True).sql('FROM people')."
+    SELECT_ROWS = "For instance query='SELECT age, income FROM people'."
+    COPY_FILES = "Pass pyarrow.dataset.dataset(address), or a DuckDB relation."
+    LESS_NOISE = "Raise 'epsilon', or lower 'rows_per_person'."
+    FINER_NOISE = "Use accountant='zcdp', or lower 'epsilon'."
+    ALLOW_CUTS = (
+        "Add a numeric column, or allow cuts between categories: Category(name, categories, cut=True), or 'cut = true' in a "
+        "schema file; or give 'n_clusters'."
+    )
+    TAKE_RELEASE = (
+        "For a new run delete the file, or give another one. If the run was stopped before its release was saved, catch "
+        "FinishedRunError: its 'release' attribute is the release, which is paid for."
+    )
+
+
+class Wording:
+    """How parameters and ways out are called where an error is read: this one for Python."""
+
+    def parameter(self, name: str, of: str) -> str:
+        """Return what a parameter is called after "The"."""
+        return f"{name!r} parameter" + (f" of {of}" if of else "")
+
+    def setting(self, name: str, value: Any) -> str:
+        """Return a parameter with the value that makes something an error."""
+        return f"{name}={value!r}"
+
+    def way_out(self, key: WayOut) -> str:
+        """Return a way out in full."""
+        return str(key.value)
+
+
+PYTHON = Wording()
+_Error = TypeVar("_Error", bound="DPMondrianError")
+_NOTHING: Any = object()
 
 
 class DPMondrianError(Exception):
-    """Base of every error raised on purpose by this package. Its text is one line, safe to print whatever names it quotes."""
+    """Base of every error raised on purpose by this package. Its text is one line, safe to print whatever names it quotes.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong, in sentences. Not needed where `parameter` and `rule` say it.
+    way_out : str or WayOut
+        What to do about it.
+    parameter, of : str
+        Name of the parameter that breaks its rule, and whose it is, such as "DPM".
+    column : str
+        The column whose fact (`parameter`) breaks its rule.
+    rule : str
+        What the parameter must be, as the rest of a sentence: "must be a positive number".
+    value : object
+        What was given instead. Only its text is kept, cut off; of a table or array only its type.
+    got : str
+        The same in words, where the value itself says less.
+    hint : str
+        A near name or what there is to choose from, in sentences.
+    because : mapping of str to object
+        Settings without which there would be no error.
+    where : str
+        The file that holds the wrong value; what it holds are keys then, not parameters.
+    """
+
+    def __init__(
+        self,
+        problem: str = "",
+        way_out: str | WayOut = "",
+        *,
+        parameter: str = "",
+        of: str = "",
+        column: str | None = None,
+        rule: str = "",
+        value: Any = _NOTHING,
+        got: str = "",
+        hint: str = "",
+        because: Mapping[str, Any] | None = None,
+        where: str = "",
+    ) -> None:
+        self.problem = problem
+        self.way_out = way_out
+        self.parameter = parameter
+        self.of = of
+        self.column = column
+        self.rule = rule
+        self.value = got if value is _NOTHING else _text_of(value)
+        self.hint = hint.strip()
+        self.because = dict(because or {})
+        self.where = where
+        super().__init__(self.sentence())
 
     def __str__(self) -> str:
-        return printable(super().__str__())
+        return self.sentence()
+
+    def sentence(self, words: Wording = PYTHON) -> str:
+        """Return the whole message on one line, in the words of a front end."""
+        problem = self._subject_and_rule(words) if self.parameter else self.problem.removesuffix(".")
+        settings = " and ".join(words.setting(name, value) for name, value in self.because.items())
+        parts = [
+            f"In {self.where}:" if self.where else "",
+            f"{problem}{f', and {settings}' if settings else ''}." if problem else "",
+            f"Got {self.value}{' instead' if self.rule.startswith('must') else ''}." if self.value else "",
+            self.hint,
+            words.way_out(self.way_out) if isinstance(self.way_out, WayOut) else self.way_out,
+        ]
+        return printable(" ".join(filter(None, parts)))
+
+    def _subject_and_rule(self, words: Wording) -> str:
+        if self.column is not None:
+            return f"The {self.parameter!r} of column {self.column!r} {self.rule}"
+        name = f"{self.parameter!r} key" if self.where else words.parameter(self.parameter, self.of)
+        return f"The {name} {self.rule}"
+
+    def within(self: _Error, where: str) -> _Error:
+        """Return the same error about a value that a file holds."""
+        error = copy(self)
+        error.where = where
+        error.args = (error.sentence(),)
+        return error
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made_again, (type(self), self.args, self.__dict__)
+
+
+def _made_again(kind: type[_Error], args: tuple[Any, ...], fields: dict[str, Any]) -> _Error:
+    """Return an error that was pickled or copied: from its fields, whatever its constructor asks for."""
+    error = kind.__new__(kind)
+    error.args = args
+    error.__dict__.update(fields)
+    return error
+
+
+def _text_of(value: Any) -> str:
+    """Return what may be said of a wrong value: of a table in place of a parameter not a single number."""
+    if hasattr(type(value), "__array__") and getattr(value, "shape", None) != ():
+        return type(value).__name__
+    text = repr(value)
+    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}..."
 
 
 class ParameterError(DPMondrianError, ValueError):
@@ -76,6 +236,10 @@ class RandomnessError(DPMondrianError, OSError):
     """The secure generator of this system is missing or broken. Nothing was drawn with it."""
 
 
+class PlotsMissingError(DPMondrianError):
+    """Nothing can be drawn, because matplotlib is not installed."""
+
+
 class BudgetError(DPMondrianError, RuntimeError):
     """A plan or a draw would cost more than the budget allows. Nothing was released by it."""
 
@@ -90,19 +254,12 @@ class FinishedRunError(CheckpointError):
     Attributes
     ----------
     release : Release
-        What the run released, paid for already: for a process that was killed before it could save it.
+        What the run released, already paid for: for a process that was killed before it could save it.
     """
 
-    def __init__(self, message: str, release: Any) -> None:
-        super().__init__(message)
+    def __init__(self, problem: str = "", way_out: str | WayOut = "", *, release: Any, **fields: Any) -> None:
         self.release = release
-
-    def __reduce__(self) -> tuple[type[FinishedRunError], tuple[str, Any]]:
-        return type(self), (str(self), self.release)
-
-
-class PlotsMissingError(DPMondrianError):
-    """Nothing can be drawn, because matplotlib is not installed."""
+        super().__init__(problem, way_out, **fields)
 
 
 class NotReleasableWarning(UserWarning):

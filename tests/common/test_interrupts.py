@@ -4,12 +4,15 @@ import ctypes
 import os
 import signal
 import threading
+import weakref
+from functools import partial
 
 import numpy as np
 import pytest
 
 from dpmondrian import DPM, Budget, NotReleasableWarning
 from dpmondrian.accounts.checkpoint import Checkpoint
+from dpmondrian.common import interrupts
 from dpmondrian.common.interrupts import StoppedError, Work, check, current_work, lasting, making, undisturbed
 from dpmondrian.common.threads import Threads
 from dpmondrian.engines.local import LocalEngine
@@ -39,6 +42,12 @@ def interrupt_and_wait():
         threading.Event().wait(0.001)
 
 
+def wait_until(condition):
+    """Wait until something holds; whoever runs the tests ends a wait that has no end."""
+    while not condition():
+        threading.Event().wait(0.001)
+
+
 def is_stopped(work):
     try:
         work.check()
@@ -56,6 +65,34 @@ def test_the_answer_comes_from_another_thread():
     assert undisturbed(threading.current_thread) is not threading.current_thread()
     with pytest.raises(ZeroDivisionError):
         undisturbed(lambda: 1 / 0)
+
+
+def test_the_thread_stays_so_that_no_fork_meets_one_that_ends():
+    first = undisturbed(threading.current_thread)
+    assert undisturbed(threading.current_thread) is first
+    with pytest.raises(ZeroDivisionError):
+        undisturbed(lambda: 1 / 0)
+    assert undisturbed(threading.current_thread) is first
+    assert first.is_alive()
+
+
+def test_the_thread_that_waits_holds_nothing_of_its_work():
+    class Rows:
+        pass
+
+    rows = Rows()
+    kept = weakref.ref(rows)
+    undisturbed(partial(id, rows))
+    del rows
+    wait_until(lambda: kept() is None)
+
+
+def test_work_in_a_forked_process():
+    undisturbed(threading.current_thread)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if undisturbed(lambda: 7) == 7 else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def test_another_thread_than_the_main_one_works_itself():
@@ -227,7 +264,12 @@ def test_an_interrupt_in_the_lock_of_the_compiler_does_not_keep_it(monkeypatch):
         DPM(bounds=(0, 100)).fit(rows())
     monkeypatch.undo()
     taken = []
-    other = threading.Thread(target=lambda: taken.append(lock._lock.acquire(timeout=LONG)))
+
+    def take_and_give_back():
+        taken.append(lock._lock.acquire(timeout=LONG))
+        lock._lock.release()
+
+    other = threading.Thread(target=take_and_give_back)
     other.start()
     other.join()
     assert taken == [True]
@@ -240,6 +282,7 @@ def test_without_further_threads_the_release_is_the_same(monkeypatch):
 
     expected = DPM(bounds=(0, 100), random_state=0).fit(rows(60_000))
     monkeypatch.setattr(threading.Thread, "start", refuse)
+    monkeypatch.setattr(interrupts, "_IDLE", [])
     found = DPM(bounds=(0, 100), random_state=0).fit(rows(60_000))
     assert found.release_.digest() == expected.release_.digest()
     np.testing.assert_array_equal(found.labels_, expected.labels_)

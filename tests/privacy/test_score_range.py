@@ -6,7 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dpmondrian import DPM, Column, Schema
-from dpmondrian.dpm.algorithm import _split_rule, make_plan
+from dpmondrian.dpm.algorithm import make_plan, split_rule
 from dpmondrian.dpm.scores import STEPS
 from dpmondrian.dpm.scores.centreness import centreness
 from dpmondrian.dpm.scores.combine import Score
@@ -147,7 +147,7 @@ def test_the_papers_selection_pays_for_the_whole_range(rows_per_person):
     """Its offset only ever raises what is paid, also where it exceeds the count."""
     run = DPM(bounds=(0, 1), variant="paper", rows_per_person=rows_per_person)._settings()
     grid = Grid.with_intervals(Schema((Column("x", 0, 1),)), 10)
-    rule = _split_rule(Door(make_plan(run), rows_per_person, seed=0), run, grid)
+    rule = split_rule(Door(make_plan(run), rows_per_person, seed=0), run, grid)
     score = Score(T, Q, ALPHA, two_sided=False)
     for level in range(run.max_depth):
         paid = [rule.selection_range(noisy_count, level) for noisy_count in (1, 2, 100, 5000, 10**6, 2**40)]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpmondrian import DPM, Column, Schema
-from dpmondrian.dpm.algorithm import _split_rule, make_plan
+from dpmondrian.dpm.algorithm import make_plan, split_rule
 from dpmondrian.dpm.scores import STEPS
 from dpmondrian.dpm.scores.valley import CENTRENESS_WEIGHT, VALLEY_WEIGHT, ValleyScore, window_widths
 from dpmondrian.engines.grid import Grid
@@ -284,7 +284,7 @@ def test_windows_are_at_most_a_sixteenth_of_the_range(n_codes, widths):
 def test_the_selection_pays_for_the_whole_range(rows_per_person):
     run = DPM(bounds=(0, 1), rows_per_person=rows_per_person)._settings()
     grid = Grid.with_windows(Schema((Column("x", 0, 1), Column("z", 0, 4, whole=True))), run.windows)
-    rule = _split_rule(Door(make_plan(run), rows_per_person, seed=0), run, grid)
+    rule = split_rule(Door(make_plan(run), rows_per_person, seed=0), run, grid)
     for level in range(run.max_depth):
         assert {rule.selection_range(noisy_count, level) for noisy_count in (1, 100, 2**40)} == {SCORE.range}
     histogram = table([[3] * int(codes) for codes in grid.n_codes])

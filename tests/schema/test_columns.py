@@ -62,10 +62,10 @@ def test_a_schema_decides_about_whole_numbers_itself():
 @pytest.mark.parametrize(
     ("bounds", "fragments"),
     [
-        (None, ["'bounds'", "missing", "without looking at", "bounds=(0, 1)"]),
+        (None, ["'bounds'", "missing", "without the data", "bounds=(0, 1)"]),
         (5, ["'bounds'", "a pair, a list of pairs, a mapping or a Schema", "5"]),
         (object, ["'bounds'", "object"]),
-        ((1, 0), ["'age'", "lower < upper", "(1, 0)", "Exchange"]),
+        ((1, 0), ["'age'", "lower < upper", "(1, 0)", "Swap"]),
         ((3, 3), ["'age'", "lower < upper", "(3, 3)"]),
         ((-1.7e308, 1.7e308), ["'age'", "must", "1.7e+308"]),
         ((math.nan, 1), ["'age'", "finite", "nan"]),

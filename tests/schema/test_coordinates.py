@@ -326,7 +326,7 @@ def test_bad_log_scales_are_refused_with_rule_value_and_way_out(bounds, fragment
 
 @pytest.mark.parametrize("log", [1, "log", None, 0.0], ids=repr)
 def test_the_log_scale_of_a_column_is_a_truth_value(log):
-    with pytest.raises(BoundsError, match="truth values for 'whole' and 'log'"):
+    with pytest.raises(BoundsError, match="true or false for 'whole' and 'log'"):
         Column("income", 100, 1e6, log=log)
 
 

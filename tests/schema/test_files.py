@@ -203,7 +203,7 @@ WRONG = {
     "truth as bound": ("[columns.a]\nlower = false\nupper = true", BoundsError, "finite"),
     "huge": (f"[columns.a]\nlower = 0\nupper = 1{'0' * 400}", BoundsError, "finite"),
     "thousands of digits": (f"[columns.a]\nlower = 0\nupper = 1{'0' * 5000}", ParameterError, "not valid TOML"),
-    "whole as a text": ("[columns.a]\nlower = 0\nupper = 5\nwhole = 'yes'", BoundsError, "truth values for 'whole'"),
+    "whole as a text": ("[columns.a]\nlower = 0\nupper = 5\nwhole = 'yes'", BoundsError, "true or false for 'whole'"),
     "unit as a number": ("[columns.a]\nlower = 0\nupper = 5\nunit = 5", BoundsError, "text for 'unit'"),
     "log of zero": ("[columns.a]\nlower = 0\nupper = 5\nlog = true", BoundsError, "positive on a log scale"),
     "whole and log": ("[columns.a]\nlower = 1\nupper = 5\nlog = true\nwhole = true", BoundsError, "not both"),
@@ -220,8 +220,8 @@ WRONG = {
     "CSV": ("age,income\n1,2\n", ParameterError, "not valid TOML"),
     "latin": (b"# \xf6", ParameterError, "not UTF-8"),
     "deep": ("x = " + "[" * 100_000, ParameterError, "not valid TOML"),
-    "number of a person": ("person_id = 5\n[columns.a]\nlower = 0\nupper = 5", ParameterError, "'person_id' must be the name"),
-    "no person": ("person_id = ''\n[columns.a]\nlower = 0\nupper = 5", ParameterError, "'person_id' must be the name"),
+    "number of a person": ("person_id = 5\n[columns.a]\nlower = 0\nupper = 5", ParameterError, "'person_id' key must be the name"),
+    "no person": ("person_id = ''\n[columns.a]\nlower = 0\nupper = 5", ParameterError, "'person_id' key must be the name"),
     "person as a column": ("person_id = 'a'\n[columns.a]\nlower = 0\nupper = 5", ParameterError, "not clustered. Got 'a'"),
     "no rows": ("rows_per_person = 0\n[columns.a]\nlower = 0\nupper = 5", ParameterError, "at least 1. Got 0"),
     "half rows": ("rows_per_person = 1.5\n[columns.a]\nlower = 0\nupper = 5", ParameterError, "whole number"),
@@ -437,7 +437,7 @@ def test_bounds_from_options():
 @pytest.mark.parametrize(
     ("texts", "words"),
     [
-        (["age"], "must name a column. Got 'age'. Write NAME=LOW:HIGH"),
+        (["age"], "must name a column. Got 'age' instead. Write NAME=LOW:HIGH"),
         (["=0:1"], "must name a column"),
         (["age="], "must be LOW:HIGH. Got ''"),
         (["age=5"], r"must be LOW:HIGH. Got '5'.*age=5\|other"),

@@ -115,7 +115,7 @@ def test_the_missing_factor_of_the_exponential_mechanism_is_caught(monkeypatch):
     for neighbour in opposite_rows():
         assert audit_replay(paper, table, neighbour).ok
         assert exact_law(paper, table, neighbour).ok
-    monkeypatch.setattr(algorithm, "_split_rule", without_the_factor(algorithm._split_rule))
+    monkeypatch.setattr(algorithm, "split_rule", without_the_factor(algorithm.split_rule))
     found = [audit_replay(paper, table, neighbour) for neighbour in opposite_rows()]
     assert {"sensitivity", "price"} == set().union(*(findings.kinds for findings in found))
     t, q, alpha = 0.3, 1 / 12, 5.0

@@ -22,13 +22,12 @@ from typing import Any
 
 from dpmondrian._version import __version__
 from dpmondrian.accounts.locking import NotTakenError, acquire_lock, error_name, open_locked, open_single
-from dpmondrian.common.checks import check_delta, check_epsilon
+from dpmondrian.common.checks import check_delta, check_epsilon, is_number
 from dpmondrian.common.interrupts import lasting
 from dpmondrian.common.whole_files import put_file, remove_leftovers
 from dpmondrian.exceptions import BudgetError, ParameterError
 from dpmondrian.release.origin import Account, Cost
 from dpmondrian.release.unit import PERSON, Unit
-from dpmondrian.schema.columns import is_number
 
 __all__ = ["Budget", "BudgetEntry", "BudgetState"]
 
@@ -263,8 +262,10 @@ class Budget:
         unit = _ROW if unit is None else _checked_unit(unit)
         if entry_id is not None and not (_is_text(entry_id) and _ID.fullmatch(entry_id)):
             raise ParameterError(
-                "The 'entry_id' parameter must be None, or 1 to 64 small letters, digits and hyphens. Got "
-                f"{entry_id!r:.100} instead. Leave it out for a new id."
+                parameter="entry_id",
+                rule="must be None, or 1 to 64 lowercase letters, digits and hyphens",
+                value=entry_id,
+                way_out="Leave it out for a new id.",
             )
         with self._held() as (state, file):
             made = None if entry_id is None else _entry_of(state, entry_id)
@@ -283,7 +284,7 @@ class Budget:
         """Mark a charge as released, with the digest of the release that was made for it, if there is one."""
         if release_sha256 is not None and not (_is_text(release_sha256) and _SHA256.fullmatch(release_sha256)):
             raise ParameterError(
-                f"The 'release_sha256' parameter must be 64 hexadecimal digits or None. Got {release_sha256!r} instead."
+                parameter="release_sha256", rule="must be 64 hexadecimal digits or None", value=release_sha256
             )
         with self._held() as (state, file):
             open_ids = [entry.id for entry in state.entries if entry.state == _CHARGED]
@@ -299,8 +300,8 @@ class Budget:
         if state.unit not in (None, unit):
             raise BudgetError(
                 f"The budget {str(self.path)!r} counts what is spent per unit of privacy, and its unit is {str(state.unit)!r}. A release "
-                f"that protects {str(unit)!r} cannot be added to it. Nothing was charged. Protect the same unit as before, or keep "
-                "another budget file for the other one."
+                f"that protects {str(unit)!r} cannot be added to it. Nothing was charged.",
+                "Protect the same unit as before, or keep another budget file for the other one.",
             )
 
     def _check_left(self, state: BudgetState, epsilon: float, delta: float) -> None:
@@ -310,9 +311,9 @@ class Budget:
         ):
             if math.fsum([*spent, asked]) > total + TOLERANCE * min(total, 1.0):
                 raise BudgetError(
-                    f"The budget {str(self.path)!r} does not allow this: of a total {name} of {total:.6g}, "
-                    f"{math.fsum(spent):.6g} is spent, and {asked:.6g} was asked for. Nothing was charged. Ask for at most "
-                    f"{max(0.0, total - math.fsum(spent)):.6g}, or use the releases that were paid for."
+                    f"The budget {str(self.path)!r} does not allow this: of a total {name} of {total:.6g}, {math.fsum(spent):.6g} is "
+                    f"spent, and {asked:.6g} was asked for. Nothing was charged.",
+                    f"Ask for at most {max(0.0, total - math.fsum(spent)):.6g}, or use the releases that were paid for.",
                 )
 
     @contextmanager
@@ -474,15 +475,20 @@ def _is_utc(value: Any) -> bool:
 def _check_text(name: str, value: Any) -> None:
     if not _is_text(value) or not value.isprintable():
         raise ParameterError(
-            f"The '{name}' parameter must be a text of one line, of 0 to {LONGEST_TEXT} characters. Got {value!r:.100} instead. "
-            "Shorten it."
+            parameter=name,
+            rule=f"must be a text of one line, of at most {LONGEST_TEXT} characters",
+            value=value,
+            way_out="Shorten it.",
         )
 
 
 def _checked_unit(unit: Any) -> Unit:
     if not isinstance(unit, Unit):
         raise ParameterError(
-            f"The 'unit' parameter must be a Unit, for instance unit_of(3, None). Got {unit!r:.100} instead. Leave it out for rows."
+            parameter="unit",
+            rule="must be a Unit, such as the one of a release",
+            value=unit,
+            way_out="Leave it out for rows.",
         )
     return unit
 

@@ -86,8 +86,10 @@ class Checkpoint:
     def __init__(self, path: str | Path, facts: Mapping[str, Any] | None = None) -> None:
         if not isinstance(path, str | os.PathLike):
             raise ParameterError(
-                f"The 'checkpoint' parameter must be None or the path of a file. Got {path!r:.100} instead. Name a file that "
-                "the run can make."
+                parameter="checkpoint",
+                rule="must be None or the path of a file",
+                value=path,
+                way_out="Name a file that the run can create.",
             )
         self.path = Path(path)
         self._facts = dict(facts or {})

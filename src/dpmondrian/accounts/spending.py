@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpmondrian._version import __version__
-from dpmondrian.exceptions import BudgetError, FinishedRunError, ParameterError
+from dpmondrian.exceptions import BudgetError, FinishedRunError, ParameterError, WayOut
 from dpmondrian.release.origin import Account, Origin, is_data_set_name, today
 from dpmondrian.release.unit import unit_of
 
 if TYPE_CHECKING:
     from dpmondrian.accounts.budget import Budget
     from dpmondrian.accounts.checkpoint import Checkpoint, RunJournal
-    from dpmondrian.dpm.algorithm import Settings
+    from dpmondrian.dpm.settings import Settings
     from dpmondrian.privacy.plan import Plan
     from dpmondrian.release.release import Release
     from dpmondrian.schema.columns import Schema
@@ -165,12 +165,16 @@ class Spending:
         from dpmondrian.release.release import Release
 
         release, self._entry = Release.from_json(text), journal.run
-        words = (
-            f"The run in the checkpoint {str(journal.path)!r} is finished, perhaps on other rows. Nothing was drawn or spent. For a new "
-            "run delete the file, or give another one. If the run was stopped before its release was saved, catch FinishedRunError: its "
-            "'release' attribute is the release, which is paid for."
+        return FinishedRunError(
+            " ".join(
+                [
+                    f"The run in the checkpoint {str(journal.path)!r} is finished, perhaps on other rows. Nothing was drawn or spent.",
+                    *map(str, self._note(release)),
+                ]
+            ),
+            WayOut.TAKE_RELEASE,
+            release=release,
         )
-        return FinishedRunError(" ".join([words, *map(str, self._note(release))]), release)
 
     def _note(self, release: Release) -> list[Warning]:
         """Mark the charge as released, unless it is; a release that is paid for is not lost because the budget cannot note it."""
@@ -189,13 +193,15 @@ def _name_of(data_set: Any, budget: Budget | None) -> str:
     """Return the name of the data set: the one that was given, which must be that of the budget, if this has one."""
     if data_set is not None and not is_data_set_name(data_set):
         raise ParameterError(
-            f"The 'data_set' parameter must be None or a text of one line. Got {data_set!r:.100} instead. Shorten it."
+            parameter="data_set", rule="must be None or a text of one line", value=data_set, way_out="Shorten it."
         )
     known = "" if budget is None else budget.read().data_set
     if data_set and known and data_set != known:
         raise ParameterError(
-            f"The 'data_set' parameter must be the name in the budget file, {known!r}. Got {data_set!r} instead. Leave it out, or "
-            "give the budget of that data set."
+            parameter="data_set",
+            rule=f"must be the name in the budget file, {known!r}",
+            value=data_set,
+            way_out="Leave it out, or give the budget of that data set.",
         )
     return data_set or known
 
@@ -206,11 +212,12 @@ def _check_charge(budget: Budget, journal: RunJournal) -> None:
     if journal.n_kept and entry is None:
         raise BudgetError(
             f"The budget {str(budget.path)!r} was not charged for the run in the checkpoint {str(journal.path)!r}, of which a part is "
-            "drawn already. Nothing more was drawn. Give the budget file that was charged, or another checkpoint file for a new run."
+            "already drawn. Nothing more was drawn.",
+            "Give the budget file that was charged, or another checkpoint file for a new run.",
         )
     if entry is not None and entry.is_released and journal.release is None:
         raise BudgetError(
             f"The run in the checkpoint {str(journal.path)!r} is finished, as the budget {str(budget.path)!r} says, so the checkpoint is "
-            "an older copy. To continue it would release once more what was paid for once. Nothing was drawn. Use the checkpoint that "
-            "was finished, or another file for a new run."
+            "an older copy. Continuing it would release once more what was paid for once. Nothing was drawn.",
+            "Use the checkpoint that was finished, or another file for a new run.",
         )

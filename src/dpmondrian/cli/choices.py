@@ -39,7 +39,7 @@ def check_text(texts: Sequence[str | None]) -> None:
 
 def target_names(target: str) -> list[str]:
     """Return the names of the targets to make. Figures need matplotlib, which is asked for here."""
-    from dpmondrian.schema.columns import nearest_names
+    from dpmondrian.common.checks import nearest_names
     from dpmondrian.show.plots.drawing import pyplot
     from dpmondrian_lab.pages.targets import TARGETS
 
@@ -71,7 +71,7 @@ def make_selection(target: str, algorithms: tuple[str, ...], data_sets: tuple[st
 
 
 def _check_algorithms(names: tuple[str, ...]) -> None:
-    from dpmondrian.schema.columns import nearest_names
+    from dpmondrian.common.checks import nearest_names
     from dpmondrian_lab.experiments.algorithms import ALGORITHMS
 
     for name in names:

@@ -339,13 +339,14 @@ def _document(release: Release, folder: Path, labels: bool) -> dict[str, Any]:
 
 def _print(release: Release, folder: Path, labels: bool) -> None:
     from dpmondrian.cli.show import print_clusters
-    from dpmondrian.forecast.doubts import promise_doubts_of
+    from dpmondrian.forecast.doubts import noisy_rows
+    from dpmondrian.privacy.promise import promise_doubts
 
     print_clusters(release)
     say(f"Written to {folder}: release.json, centres.csv and report.html (open it in a browser).")
     if not release.privacy.releasable:
         say(_NOT_RELEASABLE)
-    elif promise_doubts_of(release):
+    elif promise_doubts(release.privacy.epsilon, release.privacy.delta, noisy_rows(release)):
         say("Before you publish them, read the warnings: little is promised to the people in the table.")
     else:
         say("They may be published.")

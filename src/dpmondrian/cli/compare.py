@@ -44,7 +44,10 @@ def compare(
     known = Release.load(release)
     if classes is not None and classes in known.schema.names:
         raise ParameterError(
-            f"The '--classes' option must name a column that was not clustered. Got {classes!r}. Choose another one."
+            parameter="classes",
+            rule="must name a column that was not clustered",
+            value=classes,
+            way_out="Choose another one.",
         )
     table = rows_of_release(known.schema, Source(file, query, delimiter), {} if classes is None else {classes: "text"})
     compared = compare_with_kmeans(known, table, classes)

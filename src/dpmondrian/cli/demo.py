@@ -30,9 +30,9 @@ def demo(
     """  # noqa: D301
     from dpmondrian.cli.cluster import cluster_files
     from dpmondrian.cli.inputs import public_facts
+    from dpmondrian.common.checks import nearest_names
     from dpmondrian.common.whole_files import new_folder
     from dpmondrian.samples.examples import EXAMPLES
-    from dpmondrian.schema.columns import nearest_names
     from dpmondrian.tables.files import Source
 
     if example not in EXAMPLES:

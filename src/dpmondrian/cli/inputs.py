@@ -167,8 +167,10 @@ def public_facts(
     kinds = _kinds(known)
     if person_id in kinds:
         raise ParameterError(
-            f"The '--person-id' option must name a column that is not clustered. Got {person_id!r}, which has bounds. Leave it out "
-            "of the bounds."
+            parameter="person_id",
+            rule="must name a column that is not clustered",
+            got=f"{person_id!r}, which has bounds",
+            way_out="Leave it out of the bounds.",
         )
     is_known = person_id is not None or rows_per_person is not None
     return Public(known, kinds, person_id, rows_per_person or 1, is_known)
@@ -176,7 +178,8 @@ def public_facts(
 
 def _only(known: Schema | dict[str, Any], names: tuple[str, ...]) -> Schema | dict[str, Any]:
     """Return what is known about these columns; about all of them if none are named."""
-    from dpmondrian.schema.columns import Schema, nearest_names
+    from dpmondrian.common.checks import nearest_names
+    from dpmondrian.schema.columns import Schema
 
     everything = list(known.names if isinstance(known, Schema) else known)
     for name in names:
@@ -211,7 +214,10 @@ def sources_in(files: Sequence[str], query: str | None = None, delimiter: str | 
         return [Source(Path(files[0]), query, delimiter)]
     if query is not None:
         raise ParameterError(
-            "The '--query' option is for one database. Got several files. Name the database alone, or leave the query out."
+            parameter="query",
+            rule="is for one database",
+            got="several files",
+            way_out="Name the database alone, or leave the query out.",
         )
     return sources_of(files, delimiter)
 

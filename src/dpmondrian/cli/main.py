@@ -1,4 +1,4 @@
-"""The ``dpm`` command from the outside: its exit codes, and how errors are told.
+"""The ``dpm`` command from the outside: its exit codes, and how errors are worded.
 
 Exit codes: 0, 1 for a failure, 2 for wrong use, 128 and the number of a signal that ended it: 130 for an interrupt.
 
@@ -32,19 +32,19 @@ def _run() -> None:
     from dpmondrian.cli.stopping import printed
 
     with printed():
-        _tell_errors()
+        _word_errors()
 
 
-def _tell_errors() -> None:
-    """Run the command, and tell its errors.
+def _word_errors() -> None:
+    """Run the command, and print its errors.
 
-    The text of an error that nobody foresaw may hold a value of the data, so only its kind is told; and warnings of libraries are
+    The text of an error that nobody foresaw may hold a value of the data, so only its kind is shown; and warnings of libraries are
     not shown.
     """
     import warnings
 
     from dpmondrian.cli.commands import app
-    from dpmondrian.cli.wording import in_options, scarcity_sentence, system_sentence
+    from dpmondrian.cli.wording import OPTIONS, scarcity_sentence, system_sentence
     from dpmondrian.exceptions import DPMondrianError, ParameterError
 
     try:
@@ -55,9 +55,9 @@ def _tell_errors() -> None:
             warnings.showwarning = _show_warning
             app(prog_name="dpm")
     except ParameterError as error:
-        _fail(f"Error: {in_options(str(error))}", 2)
+        _fail(f"Error: {error.sentence(OPTIONS)}", 2)
     except DPMondrianError as error:
-        _fail(f"Error: {in_options(str(error))}")
+        _fail(f"Error: {error.sentence(OPTIONS)}")
     except OSError as error:
         _fail(f"Error: {scarcity_sentence(error) or system_sentence(error)}")
     except Exception as error:

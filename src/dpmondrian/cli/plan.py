@@ -56,26 +56,21 @@ def plan(
       dpm plan --rows 20000 --schema schema.toml --epsilon 0.5 --k 8
       dpm plan --rows 100000 --schema schema.toml --clusters 20 --picture plan.png
     """  # noqa: D301
-    from dpmondrian.exceptions import ParameterError
-
     _check_picture(picture)
-    try:
-        columns, most_rows, person_id = _columns(schema, bounds or [])
-        from dpmondrian.forecast import forecast
+    columns, most_rows, person_id = _columns(schema, bounds or [])
+    from dpmondrian.forecast import forecast
 
-        expected = forecast(
-            rows,
-            columns,
-            epsilon,
-            delta,
-            n_clusters=k,
-            rows_per_person=most_rows if rows_per_person is None else rows_per_person,
-            expected_clusters=clusters,
-            spread=spread,
-            person_id=person_id,
-        )
-    except ParameterError as error:
-        raise typer.BadParameter(str(error)) from None
+    expected = forecast(
+        rows,
+        columns,
+        epsilon,
+        delta,
+        n_clusters=k,
+        rows_per_person=most_rows if rows_per_person is None else rows_per_person,
+        expected_clusters=clusters,
+        spread=spread,
+        person_id=person_id,
+    )
     if picture is not None:
         _draw(expected, picture)
     if as_json:

@@ -120,7 +120,7 @@ def _check_person(person_id: str | None, kinds: Mapping[str, str], source: Sourc
 
 def _hint(name: str, known: Mapping[str, str], source: Source) -> str:
     """Return near names or all; none of a file without types, where they may be the values of a first row."""
-    from dpmondrian.schema.columns import nearest_names
+    from dpmondrian.common.checks import nearest_names
 
     if source.format in ("CSV", "JSON lines"):
         return " Check the spelling in the file, whose first line must hold the names of the columns."

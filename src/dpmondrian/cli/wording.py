@@ -1,25 +1,52 @@
-"""Messages of the library in the words of the command line: options in place of parameters."""
+"""Errors in the words of the command line: options in place of parameters, and its own ways out."""
 
 from __future__ import annotations
 
 import errno
-import re
+from typing import Any
 
-__all__ = ["in_options", "plural", "scarcity_sentence", "system_sentence"]
+from dpmondrian.exceptions import WayOut, Wording
+
+__all__ = ["OPTIONS", "plural", "scarcity_sentence", "system_sentence"]
 
 _OPTIONS = {
     "bounds": "--bounds",
     "checkpoint": "--checkpoint",
+    "classes": "--classes",
+    "columns": "--columns",
     "data_set": "--data-set",
     "delimiter": "--delimiter",
     "delta": "--delta",
     "epsilon": "--epsilon",
+    "expected_clusters": "--clusters",
+    "memory": "--memory",
     "n_clusters": "--k",
+    "n_rows": "--rows",
     "on_missing": "--on-missing",
     "person_id": "--person-id",
     "query": "--query",
     "random_state": "--seed",
     "rows_per_person": "--rows-per-person",
+    "spread": "--spread",
+    "threads": "--threads",
+}
+_WAYS_OUT = {
+    WayOut.LET_DPM_CHOOSE: "Leave it out to let DPM choose.",
+    WayOut.GIVE_BOUNDS: "Give bounds that are known without the data, for instance --bounds age=0:120.",
+    WayOut.HANDLE_MISSING: "Use --on-missing drop to leave such rows out, or --on-missing middle to replace missing values with the "
+    "middle of the column's bounds.",
+    WayOut.DROP_UNKNOWN_PEOPLE: "Use --on-missing drop or --on-missing middle to leave out rows whose person is unknown.",
+    WayOut.NAME_COLUMNS: "Give the bounds by name, for instance --bounds age=0:120 --bounds 'plan=basic|premium'.",
+    WayOut.NUMBER_COLUMNS: "Give bounds for columns of the table only.",
+    WayOut.OTHER_FOLDER: "Give another folder (TMPDIR), or raise --memory.",
+    WayOut.MORE_SPACE: "Give a folder with more space (TMPDIR), or raise --memory.",
+    WayOut.QUERY_DATABASE: "Name the database alone, with --query.",
+    WayOut.SELECT_ROWS: 'For instance --query "SELECT age, income FROM people".',
+    WayOut.COPY_FILES: "Copy the files to this machine.",
+    WayOut.LESS_NOISE: "Raise --epsilon, or lower --rows-per-person.",
+    WayOut.FINER_NOISE: "Lower --epsilon.",
+    WayOut.ALLOW_CUTS: "Add a numeric column, or allow cuts between categories with 'cut = true' in a schema file; or give --k.",
+    WayOut.TAKE_RELEASE: "For a new run delete the file, or give another one with --checkpoint.",
 }
 _REASONS = {
     errno.ENOENT: "does not exist. Check its name and folder",
@@ -31,26 +58,20 @@ _REASONS = {
 }
 
 
-def in_options(text: str) -> str:
-    """Return a message of the library with the options of ``dpm`` in place of the parameters that they set."""
-    if text.startswith("In the schema file"):
-        return text  # there the names are keys
-    text = text.replace("on_missing='drop' or 'middle'", "--on-missing drop or --on-missing middle")
-    text = re.sub(r"\bon_missing='(\w+)'", r"--on-missing \1", text)
-    text = re.sub(r"\bThe '(\w+)' parameter(?: of DPM)?", _option, text)
-    text = text.replace("column of 'person_id'", "column of --person-id").replace("person_id=None", "no --person-id")
-    text = text.replace("person_id='", "--person-id '")
-    text = text.replace("raise the memory limit", "raise --memory").replace(
-        "(TMPDIR, or Resources(folder=...))", "(TMPDIR)"
-    )
-    text = re.sub(r"Pass a DuckDB relation, such as .*", "Name the database alone, with --query.", text)
-    text = re.sub(r"Pass pyarrow\.dataset.*", "Copy the files to this machine.", text)
-    return text.replace("Use None to let DPM choose.", "Leave it out to let DPM choose.")
+class _OptionWording(Wording):
+    """The words of ``dpm``; a parameter that no option sets keeps its name."""
+
+    def parameter(self, name: str, of: str) -> str:
+        return f"{_OPTIONS[name]!r} option" if name in _OPTIONS else super().parameter(name, of)
+
+    def setting(self, name: str, value: Any) -> str:
+        return f"{_OPTIONS[name]} is {value!r}" if name in _OPTIONS else super().setting(name, value)
+
+    def way_out(self, key: WayOut) -> str:
+        return _WAYS_OUT[key]
 
 
-def _option(match: re.Match[str]) -> str:
-    option = _OPTIONS.get(match[1])
-    return match[0] if option is None else f"The '{option}' option"
+OPTIONS = _OptionWording()
 
 
 def system_sentence(error: OSError) -> str:

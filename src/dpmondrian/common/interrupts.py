@@ -6,17 +6,21 @@ thread only waits, where an interrupt does no harm, and the work is told to stop
 
 Where it stops is known: before its next draw, before the next part of the rows, and never within a step that lasts, such as
 a charge. Work that is busy otherwise is left behind; its thread neither keeps the process from ending nor does anything that lasts.
+
+The thread waits for the next piece of work instead of ending. A thread that ends clears up what libraries keep for it, OpenSSL under
+a lock; a process forked at that moment, as ``multiprocessing`` and joblib do, would find the lock held for ever.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar, copy_context
+from contextvars import Context, ContextVar, copy_context
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import RLock, Thread, current_thread, main_thread
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 __all__ = [
     "StoppedError",
@@ -69,7 +73,7 @@ class Work:
         context = copy_context()
         context.run(_CURRENT.set, self)
         try:
-            outcome = self._wait() if beside(context.run, self._report, function) else None
+            outcome = self._wait() if _begun(_Task(context, function, self._ended)) else None
         except BaseException:
             self.stop()
             with suppress(Empty):  # it may hold files that the caller wants to use
@@ -79,12 +83,6 @@ class Work:
             return context.run(function)
         answer: Answer = _given(*outcome)
         return answer
-
-    def _report(self, function: Callable[[], Any]) -> None:
-        try:
-            self._ended.put((True, function()))
-        except BaseException as error:
-            self._ended.put((False, error))
 
     def _wait(self) -> tuple[bool, Any]:
         while True:
@@ -105,6 +103,52 @@ class Work:
         """Raise `StoppedError` if the work was stopped."""
         if self._stopped:
             raise StoppedError
+
+
+class _Task(NamedTuple):
+    """A function to call in a context, and the queue that takes what it returns or raises."""
+
+    context: Context
+    function: Callable[[], Any]
+    ended: SimpleQueue[tuple[bool, Any]]
+
+    def outcome(self) -> tuple[bool, Any]:
+        try:
+            return True, self.context.run(self.function)
+        except BaseException as error:
+            return False, error
+
+
+class _Worker:
+    """A thread that does one task after the other and holds nothing of them in between."""
+
+    def __init__(self) -> None:
+        self.tasks: SimpleQueue[_Task] = SimpleQueue()
+        Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            task = self.tasks.get()
+            ended, outcome = task.ended, task.outcome()
+            del task
+            _IDLE.append(self)
+            ended.put(outcome)
+            del ended, outcome
+
+
+_IDLE: list[_Worker] = []
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_IDLE.clear)  # threads stay with the parent
+
+
+def _begun(task: _Task) -> bool:
+    """Give a task to an idle worker, or to a new one; return False if the system gives no thread."""
+    try:
+        worker = _IDLE.pop() if _IDLE else _Worker()
+    except RuntimeError:  # "can't start new thread"
+        return False
+    worker.tasks.put(task)
+    return True
 
 
 _CURRENT: ContextVar[Work | None] = ContextVar("work under way", default=None)

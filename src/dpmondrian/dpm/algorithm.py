@@ -7,10 +7,8 @@ Everything that leaves the rows goes through the door.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +30,7 @@ from dpmondrian.dpm.joining.joins import Joins
 from dpmondrian.dpm.scores import STEPS
 from dpmondrian.dpm.scores.combine import Score
 from dpmondrian.dpm.scores.valley import ValleyScore
+from dpmondrian.dpm.settings import Settings
 from dpmondrian.dpm.tree.consistency import consistent_counts
 from dpmondrian.dpm.tree.grower import GrownTree, SplitRule, grow
 from dpmondrian.dpm.tree.intervals import choose_n_intervals
@@ -52,15 +51,7 @@ from dpmondrian.privacy.plan import (
 from dpmondrian.release.tree import Tree, release_tree
 from dpmondrian.schema.columns import Schema
 
-__all__ = ["ALPHA", "ALPHA_WITH_K", "DEPTH", "DEPTH_WITH_K", "Clustering", "Settings", "cluster", "make_plan"]
-
-ALPHA, ALPHA_WITH_K = 5.0, 3.0
-"""Weight of emptiness: the paper's, and a lower one that cuts more often where leaves will be merged.
-
-The lower one was chosen on UCI Letters; on other data it made no clear difference (README, "How good")."""
-
-DEPTH, DEPTH_WITH_K = 12, 7
-"""Levels of the tree: the paper's 7, and more where nodes may try again and the tree need not be even."""
+__all__ = ["WIDENING", "Clustering", "cluster", "make_plan", "split_rule"]
 
 ATTEMPTS = 4
 """How often a node may try to find a cut, on as many levels."""
@@ -81,50 +72,6 @@ WIDENING = 4.0
 NOISE_FLOOR, NOISE_FLOOR_WITH_K = 3.0, 4.0
 """A side must also hold this many standard deviations of its count's noise, or it may be empty. Fewer where bridges
 tell an empty leaf from others afterwards."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Checked parameters of a run; all public. `categories` says whether "none", "some" or "all" columns hold categories."""
-
-    epsilon: float
-    delta: float
-    variant: str
-    shares: Mapping[str, float]
-    max_depth: int
-    windows: int
-    t: float
-    q: float
-    alpha: float | None
-    min_cluster_size: int | None
-    n_clusters: int | None
-    rows_per_person: int
-    person_id: str | None = None
-    directions: int = 0
-    categories: str = "none"
-    accountant: str = "zcdp"
-
-    def beyond_privacy(self) -> dict[str, Any]:
-        """Return the estimator's parameters that the privacy statement does not hold, by their names there.
-
-        Directions are named where there are any.
-        """
-        values = asdict(self)
-        values["budget_shares"] = dict(values.pop("shares"))
-        stated = ["epsilon", "delta", "variant", "rows_per_person", "accountant", "categories"]
-        if not self.directions:
-            stated.append("directions")
-        return {name: value for name, value in values.items() if name not in stated}
-
-    @property
-    def paper(self) -> bool:
-        """Whether the paper's composition, scores and constants are used."""
-        return self.variant == "paper"
-
-    @property
-    def finds_k(self) -> bool:
-        """Whether the data decides about the number of clusters by valleys and bridges."""
-        return self.n_clusters is None and not self.paper
 
 
 @dataclass(frozen=True)
@@ -164,7 +111,7 @@ def cluster(engine: Engine, door: Door, schema: Schema, settings: Settings) -> C
     if settings.paper and settings.max_depth > 0:
         grid = Grid.with_intervals(schema, choose_n_intervals(engine, door, noisy_total, grid.n_columns))
         engine.encode(grid)
-    tree = grow(engine, door, grid, _split_rule(door, settings, grid), noisy_total)
+    tree = grow(engine, door, grid, split_rule(door, settings, grid), noisy_total)
     noisy_sizes, size_errors = _sizes(tree, door, settings)
     measured = grid.measured  # from here on directions do not matter
     leaf_sizes, leaf_errors = noisy_sizes[tree.leaf_numbers], size_errors[tree.leaf_numbers]
@@ -201,7 +148,7 @@ class _Found:
     hidden: bool = False
 
 
-def _split_rule(door: Door, settings: Settings, grid: Grid) -> SplitRule:
+def split_rule(door: Door, settings: Settings, grid: Grid) -> SplitRule:
     """Return what decides about cuts: score, size limit, and the range that a selection pays for."""
     least_share = LEAST_SHARE if settings.finds_k else LEAST_SHARE_WITH_K
     noise_floor = NOISE_FLOOR if settings.finds_k else NOISE_FLOOR_WITH_K

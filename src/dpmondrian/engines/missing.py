@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.exceptions import DataError
+from dpmondrian.exceptions import DataError, WayOut
 from dpmondrian.kernels.reference import DROP, ERROR, MIDDLE
 from dpmondrian.schema.columns import Schema
 
@@ -17,8 +17,7 @@ MISSING_RULES = {"error": ERROR, "drop": DROP, "middle": MIDDLE}
 def missing_value_error() -> DataError:
     """Return the error for missing values; it says nothing about where or how many they are."""
     return DataError(
-        "The table contains NaN, missing or infinite values, and on_missing='error'. Use on_missing='drop' to leave such "
-        "rows out, or on_missing='middle' to put the middle of the column's bounds in their place."
+        "The table contains NaN, missing or infinite values.", WayOut.HANDLE_MISSING, because={"on_missing": "error"}
     )
 
 

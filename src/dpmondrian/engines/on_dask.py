@@ -54,8 +54,9 @@ class DaskSource:
         n_axes = getattr(X, "ndim", None)
         if not isinstance(n_axes, int) or n_axes != 2:
             raise DataError(
-                f"A Dask table must be a DataFrame, or an Array with rows and columns. Got {type(X).__name__}. Call its compute() to "
-                "get it into memory, or to_dataframe()."
+                "A Dask table must be a DataFrame, or an Array with rows and columns.",
+                "Call its compute() to get it into memory, or to_dataframe().",
+                got=type(X).__name__,
             )
         X = X.rechunk({1: -1})  # a row lies in one chunk
         return cls(X, reader.table(np.empty((0, X.shape[1]), dtype=X.dtype)), reader)

@@ -103,8 +103,9 @@ class SparkSource:
         """Return the source of a DataFrame."""
         if not hasattr(type(X), "mapInArrow"):  # an object of a column has attributes of any name
             raise DataError(
-                f"A Spark table must be a DataFrame of pyspark.sql. Got {type(X).__name__} of {type(X).__module__}. Call to_spark() of a "
-                "table of pyspark.pandas."
+                "A Spark table must be a DataFrame of pyspark.sql.",
+                "Call to_spark() of a table of pyspark.pandas.",
+                got=f"{type(X).__name__} of {type(X).__module__}",
             )
         return cls(X, reader.table(_without_rows(X)), reader)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
 
-from dpmondrian.exceptions import ParameterError
+from dpmondrian.exceptions import ParameterError, WayOut
 
 __all__ = ["STREAMED_MEMORY", "Resources"]
 
@@ -43,17 +43,27 @@ class Resources:
         for name, value, least in (("memory", self.memory, 0), ("threads", self.threads, 1)):
             if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or value < least):
                 raise ParameterError(
-                    f"The '{name}' parameter of Resources must be a whole number, at least {least}, or None. Got {value!r} instead. "
-                    "Use None to let DPM choose."
+                    parameter=name,
+                    of="Resources",
+                    rule=f"must be a whole number, at least {least}, or None",
+                    value=value,
+                    way_out=WayOut.LET_DPM_CHOOSE,
                 )
         if not isinstance(self.folder, str | Path | None):
             raise ParameterError(
-                f"The 'folder' parameter of Resources must be the path of a folder, or None. Got {self.folder!r} instead. Use None for "
-                "the folder in TMPDIR."
+                parameter="folder",
+                of="Resources",
+                rule="must be the path of a folder, or None",
+                value=self.folder,
+                way_out="Use None for the folder in TMPDIR.",
             )
         if self.reading is not None and not callable(self.reading):
             raise ParameterError(
-                f"The 'reading' parameter of Resources must be a function, or None. Got {self.reading!r} instead. Leave it out."
+                parameter="reading",
+                of="Resources",
+                rule="must be a function, or None",
+                value=self.reading,
+                way_out="Leave it out.",
             )
 
     @property

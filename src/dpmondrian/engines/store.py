@@ -12,7 +12,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.exceptions import DataError
+from dpmondrian.exceptions import DataError, WayOut
 
 __all__ = ["Kept", "Store"]
 
@@ -82,8 +82,7 @@ class Store:
         except OSError as error:
             reason = error.strerror
         raise DataError(
-            f"Coded rows exceed the memory limit and no temporary file could be made: {reason}. Give another folder "
-            "(TMPDIR, or Resources(folder=...)), or raise the memory limit."
+            f"Coded rows exceed the memory limit and no temporary file could be made: {reason}.", WayOut.OTHER_FOLDER
         )
 
 
@@ -111,7 +110,7 @@ class _InFile:
         while done < array.nbytes:
             n_bytes = os.preadv(self.descriptor, [rest[done:].data], self.begin + done)
             if n_bytes == 0:
-                raise DataError("The temporary file of coded rows is shorter than it was written. Run it again.")
+                raise DataError("The temporary file of coded rows is shorter than it was written.", "Run it again.")
             done += n_bytes
         return array
 
@@ -125,6 +124,6 @@ class _InFile:
                 reason = error.strerror
         if reason is not None:
             raise DataError(
-                f"Coded rows could not be written to a temporary file: {reason}. Nothing of it is left behind. Give a folder with "
-                "more space (TMPDIR, or Resources(folder=...)), or raise the memory limit."
+                f"Coded rows could not be written to a temporary file: {reason}. Nothing of it is left behind.",
+                WayOut.MORE_SPACE,
             )

@@ -14,14 +14,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpmondrian.common.checks import check_integer
+from dpmondrian.common.checks import check_integer, is_number
 from dpmondrian.dpm.scores import STEPS
 from dpmondrian.dpm.scores.centreness import centreness
 from dpmondrian.dpm.scores.combine import Score
 from dpmondrian.dpm.scores.valley import ValleyScore
 from dpmondrian.exceptions import ParameterError
 from dpmondrian.forecast.design import Design
-from dpmondrian.schema.columns import is_number
 
 __all__ = ["BETA", "GoodCut", "central_cut", "count_bound", "cut_bound"]
 
@@ -51,8 +50,8 @@ class GoodCut:
         values = (self.peak, self.smaller_side, self.valley)
         if not all(is_number(value) and value >= 0 for value in values) or self.peak > self.smaller_side:
             raise ParameterError(
-                "A good cut must have numbers >= 0 of rows, and no more in its peak than on its smaller side. "
-                f"Got {values!r} (peak, smaller side, valley)."
+                "A good cut must have numbers of rows >= 0, and no more in its peak than on its smaller side.",
+                got=f"{values!r} (peak, smaller side, valley)",
             )
 
 
@@ -102,8 +101,8 @@ def cut_bound(design: Design, level: int = 0, beta: float = BETA) -> float:
     """
     if not design.has_cuts:
         raise ParameterError(
-            "This run makes no cut, so there is no bound for one: 'max_depth' is 0, or no column may be cut. "
-            "Raise 'max_depth', or give a numeric column."
+            "This run makes no cut, so there is no bound for one: 'max_depth' is 0, or no column may be cut.",
+            "Raise 'max_depth', or give a numeric column.",
         )
     level = check_integer("level", level, 0, design.settings.max_depth - 1, "Level 0 is the first cut.")
     return design.split_scale(level) * (math.log(design.n_candidates) - math.log(_checked_beta(beta)))
@@ -151,7 +150,9 @@ def central_cut(
 def _checked_beta(beta: float) -> float:
     if not is_number(beta) or not 0.0 < beta < 1.0:
         raise ParameterError(
-            f"The 'beta' parameter must be a number between 0 and 1. Got {beta!r} instead. "
-            "It is the probability with which the bound may fail, such as 0.05."
+            parameter="beta",
+            rule="must be a number between 0 and 1",
+            value=beta,
+            way_out="It is the probability with which the bound may fail, such as 0.05.",
         )
     return float(beta)

@@ -15,14 +15,15 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmondrian.common.checks import is_number, nearest_names
 from dpmondrian.dpm.algorithm import WIDENING
-from dpmondrian.dpm.centres.clipped import _RADII_PER_DOUBLING, _add, _length, radius_prior
-from dpmondrian.dpm.centres.lloyd import _SMALLEST_CELL
+from dpmondrian.dpm.centres.clipped import candidate_radii, expected_distance, radius_prior, vector_lengths
+from dpmondrian.dpm.centres.lloyd import SMALLEST_CELL
 from dpmondrian.engines.grid import Grid
 from dpmondrian.exceptions import ParameterError
 from dpmondrian.forecast.counts import interval_factor
 from dpmondrian.forecast.design import Design
-from dpmondrian.schema.columns import Column, Indicator, is_number, nearest_names
+from dpmondrian.schema.columns import Column, Indicator
 
 __all__ = ["SPREAD", "CentreError", "Spread", "centre_errors", "column_spreads"]
 
@@ -113,8 +114,10 @@ def column_spreads(design: Design, spread: Spread) -> list[float]:
     unknown = [name for name in given if name not in numeric]
     if unknown:
         raise ParameterError(
-            f"The 'spread' parameter must name numeric columns of the schema. Got {unknown!r}."
-            f"{nearest_names(unknown, numeric)} There are {numeric!r}."
+            parameter="spread",
+            rule="must name numeric columns of the schema",
+            value=unknown,
+            hint=f"{nearest_names(unknown, numeric)} There are {numeric!r}.",
         )
     default = SPREAD if isinstance(spread, Mapping) else spread
     categories = design.schema.categories
@@ -134,8 +137,10 @@ def _indicator_deviation(n_levels: int, one_per_cluster: bool) -> float:
 def _checked_spread(spread: Any) -> float:
     if not is_number(spread) or not _LEAST_SPREAD <= spread <= _MOST_SPREAD:
         raise ParameterError(
-            f"The 'spread' parameter must be a number from {_LEAST_SPREAD:g} to {_MOST_SPREAD:g}, a share of the column's "
-            f"range. Got {spread!r} instead. The default is {SPREAD:g}."
+            parameter="spread",
+            rule=f"must be a number from {_LEAST_SPREAD:g} to {_MOST_SPREAD:g}, a share of the column's range",
+            value=spread,
+            way_out=f"The default is {SPREAD:g}.",
         )
     return float(spread)
 
@@ -145,8 +150,10 @@ def _checked_share(design: Design, share: float | None) -> float:
         return 1.0 / design.expected_clusters
     if not is_number(share) or not 0.0 < share <= 1.0:
         raise ParameterError(
-            f"The 'share' parameter must be a number above 0 and at most 1. Got {share!r} instead. "
-            "Leave it out for one of several equal clusters."
+            parameter="share",
+            rule="must be a number above 0 and at most 1",
+            value=share,
+            way_out="Leave it out for one of several equal clusters.",
         )
     return float(share)
 
@@ -205,7 +212,7 @@ class _Model:
         errors, steps = self._merged(rows, first), self._lloyd_steps
         for step in steps:
             widening = WIDENING if step == steps[0] and self.design.settings.finds_k else 1.0
-            noisiest = _SMALLEST_CELL * self.design.deviation("cell count", step)
+            noisiest = SMALLEST_CELL * self.design.deviation("cell count", step)
             errors = self._clipped(step, errors, radius * widening, max(rows, noisiest), self._corner)
         return errors
 
@@ -245,9 +252,9 @@ class _Model:
         """Return the errors after a step that clips to this radius, beyond the error so far; categories are not clipped."""
         numeric, after = self._numeric, np.empty(len(corner))
         if numeric.any():
-            farthest = _length(corner[None, numeric], self.norm)
-            so_far = np.minimum(_length(errors[None, numeric], self.norm), farthest)
-            reach = np.minimum(_add(radius, so_far, self.norm), farthest)
+            farthest = vector_lengths(corner[None, numeric], self.norm)
+            so_far = np.minimum(vector_lengths(errors[None, numeric], self.norm), farthest)
+            reach = np.minimum(expected_distance(radius, so_far, self.norm), farthest)
             after[numeric] = self.design.deviation("clipped sums", step) * float(reach[0]) / max(rows, 1.0)
         if not numeric.all():
             after[~numeric] = self.design.deviation("category sums", step) * self._category_shape / max(rows, 1.0)
@@ -276,15 +283,14 @@ class _Model:
         if not numeric.any():
             return 1.0
         errors = errors[numeric]
-        widest = float(_length((self.grid.last_place[None, numeric] + 1).astype(np.float64), self.norm)[0])
         n_rows = self.design.n_rows
         prior = radius_prior(n_rows)
-        radii = widest * 2.0 ** (np.arange(1 - len(prior), 1) / _RADII_PER_DOUBLING)
-        error = _length(errors[None, :], self.norm)
+        radii = candidate_radii(self.grid.last_place[numeric], self.norm)
+        error = vector_lengths(errors[None, :], self.norm)
         spread = np.maximum(
             np.hypot(self.deviations[numeric], errors), 1.0
         )  # rows of one category have none; a place is very little
-        inside = self._share_within(_add(radii, error, self.norm), spread)
+        inside = self._share_within(expected_distance(radii, error, self.norm), spread)
         scale = self.design.plan.find(name, step).multiplier * self.design.settings.rows_per_person
         scores = (n_rows * inside - prior) / scale
         weights = np.exp(scores - scores.max())

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from dpmondrian.common.checks import check_integer
-from dpmondrian.dpm.algorithm import Settings, _split_rule, make_plan
+from dpmondrian.dpm.algorithm import make_plan, split_rule
 from dpmondrian.dpm.scores import STEPS
+from dpmondrian.dpm.settings import DEFAULTS, Settings, checked_settings
 from dpmondrian.dpm.tree.grower import SplitRule
 from dpmondrian.engines.grid import Grid
 from dpmondrian.exceptions import ParameterError
@@ -72,7 +73,7 @@ class Design:
     @cached_property
     def rule(self) -> SplitRule:
         """What decides about cuts: score, size limit, attempts."""
-        return _split_rule(self.door, self.settings, self.grid)
+        return split_rule(self.door, self.settings, self.grid)
 
     @cached_property
     def n_candidates(self) -> int:
@@ -147,7 +148,7 @@ def make_design(
     expected_clusters: int | None = None,
     **parameters: Any,
 ) -> Design:
-    """Return the design of a run with these parameters, checked by the estimator's own rules.
+    """Return the design of a run with these parameters, checked by the rules that a fit has.
 
     Parameters
     ----------
@@ -161,32 +162,29 @@ def make_design(
     **parameters
         Further parameters of `DPM`, such as `max_depth` or `directions`; not ``variant="paper"``.
     """
-    from dpmondrian.estimator import DPM  # loads scikit-learn
-
     if not isinstance(schema, Schema):
         raise ParameterError(
-            f"The 'schema' parameter must be a Schema. Got {type(schema).__name__} instead. "
-            "Make one from bounds with Schema.from_bounds."
+            parameter="schema",
+            rule="must be a Schema",
+            got=type(schema).__name__,
+            way_out="Make one from bounds with Schema.from_bounds.",
         )
     n_rows = check_integer("n_rows", n_rows, 1, _MOST_ROWS, "Guess the number of rows from public knowledge.")
-    model = DPM(
-        epsilon=epsilon,
-        delta=delta,
-        bounds=schema,
-        n_clusters=n_clusters,
-        rows_per_person=rows_per_person,
-        **parameters,
-    )
-    settings = model._settings()
+    given = {"epsilon": epsilon, "delta": delta, "n_clusters": n_clusters, "rows_per_person": rows_per_person}
+    settings = checked_settings(bounds=schema, **{**DEFAULTS, **given, **parameters})
     if settings.paper:
         raise ParameterError(
-            "The 'variant' parameter must be 'default' in a forecast. Got 'paper' instead. "
-            "The paper's variant is there to repeat its results, and is not planned for."
+            parameter="variant",
+            rule="must be 'default' in a forecast",
+            value="paper",
+            way_out="The paper's variant is there to repeat its results, and is not planned for.",
         )
     if n_clusters is not None and expected_clusters not in (None, n_clusters):
         raise ParameterError(
-            f"The 'expected_clusters' parameter must be 'n_clusters' where that is given ({n_clusters}). "
-            f"Got {expected_clusters!r} instead. Leave it out."
+            parameter="expected_clusters",
+            rule=f"must be the number of clusters where that is given ({n_clusters})",
+            value=expected_clusters,
+            way_out="Leave it out.",
         )
     if expected_clusters is None:
         has_cuts = Design(n_rows, schema, settings).has_cuts

@@ -6,13 +6,14 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from dpmondrian.common.checks import is_number
 from dpmondrian.dpm.scores import STEPS
 from dpmondrian.dpm.scores.centreness import centreness_slopes
 from dpmondrian.dpm.scores.valley import window_widths
 from dpmondrian.exceptions import ParameterError
 from dpmondrian.forecast.centres import SPREAD, Spread, column_spreads
 from dpmondrian.forecast.design import Design
-from dpmondrian.schema.columns import Indicator, is_number
+from dpmondrian.schema.columns import Indicator
 
 __all__ = ["SmallestCluster", "peak_share", "smallest_cluster"]
 
@@ -64,7 +65,10 @@ def smallest_cluster(design: Design, spread: Spread = SPREAD, probability: float
     """
     if not is_number(probability) or not 0.0 < probability < 1.0:
         raise ParameterError(
-            f"The 'probability' parameter must be a number between 0 and 1. Got {probability!r} instead. The default is 0.95."
+            parameter="probability",
+            rule="must be a number between 0 and 1",
+            value=probability,
+            way_out="The default is 0.95.",
         )
     if not design.has_cuts:
         return SmallestCluster(math.inf, math.inf, math.inf)

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.common import interrupts
-from dpmondrian.exceptions import BudgetError, DataError, ParameterError
+from dpmondrian.exceptions import BudgetError, DataError, ParameterError, WayOut
 from dpmondrian.privacy.ledger import Entry, Ledger
 from dpmondrian.privacy.mechanisms.bits import SecureBits, SeededBits
 from dpmondrian.privacy.mechanisms.max_cover import LARGEST_LOGARITHM, CoverScale
@@ -109,7 +109,9 @@ class Door:
         observer = OBSERVER.get()
         if observer is not None and journal is not None:
             raise ParameterError(
-                "The 'checkpoint' parameter must be None in an audit, which watches the draws of whole runs. Leave it out there."
+                parameter="checkpoint",
+                rule="must be None in an audit, which watches the draws of whole runs",
+                way_out="Leave it out there.",
             )
         seed = seed if observer is None else observer.seed
         self.plan = plan
@@ -142,8 +144,8 @@ class Door:
             for draw in self.plan.draws
         ):
             raise BudgetError(
-                "The noise of this run would be too coarse for accountant='pld'; nothing was drawn. Use accountant='zcdp', "
-                "or lower 'epsilon'."
+                "The noise of this run would be too coarse for the accountant of privacy losses; nothing was drawn.",
+                WayOut.FINER_NOISE,
             )
         added = [
             draw.multiplier for draw in self.plan.draws if draw.mechanism in ("discrete Gaussian", "discrete Laplace")
@@ -151,8 +153,7 @@ class Door:
         multiplier = max(added) * self.rows_per_person
         if multiplier * largest_sensitivity > _LARGEST_SCALE:
             raise BudgetError(
-                "The noise of this run would be too large to represent; nothing was drawn. Raise 'epsilon', or lower "
-                "'rows_per_person'."
+                "The noise of this run would be too large to represent; nothing was drawn.", WayOut.LESS_NOISE
             )
 
     def count_deviation(self, level: int | None, name: str = "count") -> float:

@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 
+from dpmondrian.common.checks import is_number
 from dpmondrian.exceptions import ParameterError
-from dpmondrian.schema.columns import is_number
 
 __all__ = ["Account", "Cost", "Origin", "is_data_set_name", "today"]
 
@@ -29,7 +29,9 @@ def today() -> str:
         return datetime.fromtimestamp(int(seconds), UTC).date().isoformat()
     except (ValueError, OverflowError, OSError):
         raise ParameterError(
-            f"The environment variable SOURCE_DATE_EPOCH must be a whole number of seconds since 1970. Got {seconds!r:.50}. Unset it."
+            "The environment variable SOURCE_DATE_EPOCH must be a whole number of seconds since 1970.",
+            "Unset it.",
+            value=seconds,
         ) from None
 
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmondrian.common.checks import is_number
 from dpmondrian.common.printable import printable
 from dpmondrian.common.whole_files import write_file
 from dpmondrian.exceptions import ReleaseFileError
@@ -26,7 +27,7 @@ from dpmondrian.release.origin import Origin
 from dpmondrian.release.statement import PrivacyStatement
 from dpmondrian.release.tree import Tree
 from dpmondrian.release.unit import counted_in
-from dpmondrian.schema.columns import Estimate, Schema, is_number
+from dpmondrian.schema.columns import Estimate, Schema
 from dpmondrian.schema.coordinates import Coordinates
 
 __all__ = ["FORMAT_VERSION", "Release", "digest_of", "text_of"]

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmondrian.common.checks import is_number
 from dpmondrian.dpm.joining.joins import Joins
 from dpmondrian.dpm.tree.grower import GrownTree
 from dpmondrian.engines.grid import Grid
 from dpmondrian.exceptions import ParameterError
 from dpmondrian.release.unit import ROWS
-from dpmondrian.schema.columns import is_number
 
 __all__ = ["Condition", "Cut", "Rule", "Tree", "release_tree"]
 
@@ -153,19 +153,18 @@ class Tree:
         if self.leaf_centres is None:
             raise ParameterError(
                 "This tree has no hierarchy to cut: it was made with n_clusters or in the paper's variant, or noise hid what "
-                "lies between its leaves. Fit without n_clusters, with a larger epsilon, more rows or fewer columns."
+                "lies between its leaves.",
+                "Fit without n_clusters, with a larger epsilon, more rows or fewer columns.",
             )
         if (k is None) == (strength is None):
-            raise ParameterError("Give either k or strength. For instance tree_.cut(5) or tree_.cut(strength=0.9).")
+            raise ParameterError("Give either k or strength.", "For instance tree_.cut(5) or tree_.cut(strength=0.9).")
         joins = self.joins or Joins(*(np.empty(0, dtype=np.int64),) * 2, *(np.empty(0),) * 2)
         if strength is not None:
             if not is_number(strength) or not 0 <= strength <= 1:
-                raise ParameterError(
-                    f"The 'strength' parameter must be a number from 0 to 1. Got {strength!r} instead."
-                )
+                raise ParameterError(parameter="strength", rule="must be a number from 0 to 1", value=strength)
             k = joins.n_apart(float(strength))
         if not isinstance(k, Integral) or isinstance(k, bool) or not 1 <= k <= self.n_leaves:
-            raise ParameterError(f"The 'k' parameter must be an integer from 1 to {self.n_leaves}. Got {k!r} instead.")
+            raise ParameterError(parameter="k", rule=f"must be an integer from 1 to {self.n_leaves}", value=k)
         return self._cut(joins.groups(int(k)))
 
     def _cut(self, group: NDArray[np.int64]) -> Cut:

@@ -5,7 +5,6 @@ Bounds and categories come from knowledge about the world ("an age lies between 
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dpmondrian.exceptions import BoundsError
+from dpmondrian.common.checks import is_number, nearest_names
+from dpmondrian.exceptions import BoundsError, WayOut
 from dpmondrian.schema.texts import canonical_text
 
 __all__ = [
@@ -29,9 +29,7 @@ __all__ = [
     "Schema",
     "categories_in",
     "category_use",
-    "is_number",
     "names_in",
-    "nearest_names",
 ]
 
 Pair: TypeAlias = "Sequence[Any] | Column | Category"
@@ -50,7 +48,6 @@ LARGEST_BOUND, SMALLEST_RANGE = 1e100, 1e-100
 """Bounds beyond these would overflow when distances are squared, or ranges divided."""
 
 _WHOLE_WORDS = {"int": True, "whole": True, "integer": True, "float": False, "real": False}
-_EXAMPLE = "bounds={'age': (0, 120), 'children': (0, 12, 'int')}"
 
 
 @dataclass(frozen=True)
@@ -81,34 +78,45 @@ class Column:
     def __post_init__(self) -> None:
         if not (is_number(self.lower) and is_number(self.upper)):
             raise BoundsError(
-                f"The bounds of column {self.name!r} must be two finite numbers (lower, upper). "
-                f"Got ({self.lower!r}, {self.upper!r}). Give bounds that are known without the data, "
-                f"for instance {_EXAMPLE}."
+                column=self.name,
+                parameter="bounds",
+                rule="must be two finite numbers (lower, upper)",
+                value=(self.lower, self.upper),
+                way_out=WayOut.GIVE_BOUNDS,
             )
         object.__setattr__(self, "lower", float(self.lower))
         object.__setattr__(self, "upper", float(self.upper))
         if max(abs(self.lower), abs(self.upper)) > LARGEST_BOUND:
             raise BoundsError(
-                f"The bounds of column {self.name!r} must lie within +-{LARGEST_BOUND:g}. Got ({self.lower:g}, {self.upper:g}). "
-                "Choose a larger unit."
+                column=self.name,
+                parameter="bounds",
+                rule=f"must lie within +-{LARGEST_BOUND:g}",
+                got=f"({self.lower:g}, {self.upper:g})",
+                way_out="Choose a larger unit.",
             )
         truths = all(isinstance(value, bool | np.bool_) for value in (self.whole, self.log))
         if not isinstance(self.name, str) or not isinstance(self.unit, str) or not truths:
             raise BoundsError(
-                "A column needs a name, truth values for 'whole' and 'log', and a text for 'unit'. "
-                f"Got {self.name!r}, {self.whole!r}, {self.log!r}, {self.unit!r}."
+                "A column must have a name, true or false for 'whole' and 'log', and a text for 'unit'.",
+                value=(self.name, self.whole, self.log, self.unit),
             )
         object.__setattr__(self, "whole", bool(self.whole))
         object.__setattr__(self, "log", bool(self.log))
         if self.lower < self.upper < self.lower + SMALLEST_RANGE:
             raise BoundsError(
-                f"The bounds of column {self.name!r} must be at least {SMALLEST_RANGE:g} apart. "
-                f"Got ({self.lower:g}, {self.upper:g}). Choose a smaller unit."
+                column=self.name,
+                parameter="bounds",
+                rule=f"must be at least {SMALLEST_RANGE:g} apart",
+                got=f"({self.lower:g}, {self.upper:g})",
+                way_out="Choose a smaller unit.",
             )
         if not self.lower < self.upper:
             raise BoundsError(
-                f"The bounds of column {self.name!r} must satisfy lower < upper. Got ({self.lower:g}, {self.upper:g}). "
-                "Exchange them, or leave the column out if it cannot vary."
+                column=self.name,
+                parameter="bounds",
+                rule="must satisfy lower < upper",
+                got=f"({self.lower:g}, {self.upper:g})",
+                way_out="Swap them, or leave the column out if it cannot vary.",
             )
         if self.log:
             self._check_log_scale()
@@ -116,19 +124,25 @@ class Column:
     def _check_log_scale(self) -> None:
         if self.whole:
             raise BoundsError(
-                f"Column {self.name!r} must be marked 'int' or 'log', not both, because windows on a log scale do not hold whole "
-                "numbers. Got both. Leave 'int' out: a column of whole numbers may have a log scale."
+                f"Column {self.name!r} must be marked 'int' or 'log', not both, because windows on a log scale do not hold whole numbers.",
+                "Leave 'int' out: a column of whole numbers may have a log scale.",
+                got="both",
             )
         if not self.lower > 0.0:
             raise BoundsError(
-                f"The bounds of column {self.name!r} must be positive on a log scale. Got ({self.lower:g}, {self.upper:g}). "
-                "Raise the lower bound to the smallest value that matters (those below it are clipped to it), or leave 'log' "
-                "out."
+                column=self.name,
+                parameter="bounds",
+                rule="must be positive on a log scale",
+                got=f"({self.lower:g}, {self.upper:g})",
+                way_out="Raise the lower bound to the smallest value that matters (values below it are clipped to it), or leave 'log' out.",
             )
         if not self.range > 0.0:
             raise BoundsError(
-                f"The bounds of column {self.name!r} must have different logarithms. Got ({self.lower!r}, {self.upper!r}). "
-                "Leave 'log' out: so close together both scales are the same."
+                column=self.name,
+                parameter="bounds",
+                rule="must have different logarithms",
+                value=(self.lower, self.upper),
+                way_out="Leave 'log' out: this close together both scales are the same.",
             )
 
     @property
@@ -210,22 +224,31 @@ class Category:
         texts = isinstance(self.categories, tuple) and all(isinstance(item, str) and item for item in given)
         if not isinstance(self.name, str) or not texts or not given:
             raise BoundsError(
-                f"The categories of column {self.name!r} must be texts, at least one. Got {given!r}. "
-                "For instance ['basic', 'premium']; numbers are declared as texts too."
+                column=self.name,
+                parameter="categories",
+                rule="must be texts, at least one",
+                value=given,
+                way_out="For instance ['basic', 'premium']; write numbers as texts too.",
             )
         if len({canonical_text(item) for item in given}) != len(given) or len(given) > MOST_CATEGORIES:
             raise BoundsError(
-                f"The categories of column {self.name!r} must be different, and at most {MOST_CATEGORIES}. Got {len(given)}. "
-                "Leave out the ones that are repeated or rare: undeclared values become 'other', and '1' and '1.0' are the same."
+                column=self.name,
+                parameter="categories",
+                rule=f"must be different, and at most {MOST_CATEGORIES}",
+                value=len(given),
+                way_out="Leave out repeated or rare ones: undeclared values become 'other', and '1' and '1.0' are the same.",
             )
         if not isinstance(self.cut, bool):
-            raise BoundsError(f"The 'cut' of column {self.name!r} must be true or false. Got {self.cut!r}.")
+            raise BoundsError(column=self.name, parameter="cut", rule="must be true or false", value=self.cut)
         if self.weight is None:
             object.__setattr__(self, "weight", 1.0 if self.cut else _WEIGHT_UNCUT)
         if not is_number(self.weight) or not _LEAST_WEIGHT <= self.weight <= 1.0:  # type: ignore[operator]
             raise BoundsError(
-                f"The 'weight' of column {self.name!r} must be a number from {_LEAST_WEIGHT:g} to 1. Got {self.weight!r}. "
-                "Leave it out for the default."
+                column=self.name,
+                parameter="weight",
+                rule=f"must be a number from {_LEAST_WEIGHT:g} to 1",
+                value=self.weight,
+                way_out="Leave it out for the default.",
             )
         object.__setattr__(self, "weight", float(self.weight))  # type: ignore[arg-type]
 
@@ -275,18 +298,19 @@ class Estimate:
     def __post_init__(self) -> None:
         if not is_number(self.epsilon) or self.epsilon < 0:
             raise BoundsError(
-                f"What was spent on bounds, 'bounds_epsilon', must be a number >= 0. Got {self.epsilon!r}."
+                parameter="bounds_epsilon",
+                rule="(what was spent on the bounds) must be a number >= 0",
+                value=self.epsilon,
             )
         object.__setattr__(self, "epsilon", float(self.epsilon))
         rows, texts = self.rows_per_person, (self.person_id, self.entry)
         if not isinstance(rows, int) or isinstance(rows, bool) or rows < 1 or not isinstance(self.releasable, bool):
             raise BoundsError(
-                f"An estimate of bounds needs 'rows_per_person' >= 1 and a truth value 'releasable'. Got {self!r}."
+                "An estimate of bounds must have 'rows_per_person' >= 1, and true or false for 'releasable'.",
+                value=self,
             )
         if not all(text is None or isinstance(text, str) for text in texts):
-            raise BoundsError(
-                f"The 'person_id' and 'entry' of an estimate of bounds must be texts or None. Got {self!r}."
-            )
+            raise BoundsError("The 'person_id' and 'entry' of an estimate of bounds must be texts or None.", value=self)
 
     def cost(self, rows_per_person: int, person_id: str | None) -> float:
         """Return the epsilon of the estimate for another unit of privacy; raise `BoundsError` if it has none.
@@ -295,8 +319,9 @@ class Estimate:
         """
         if person_id != self.person_id:
             raise BoundsError(
-                f"The bounds were estimated with person_id={self.person_id!r}, and this run has person_id={person_id!r}: the one says "
-                "nothing about whom the other protects. Use the same, estimate the bounds again, or give public ones."
+                f"The bounds were estimated {_of_people(self.person_id)}, and this run is {_of_people(person_id)}: one says nothing "
+                "about whom the other protects.",
+                "Use the same column in both, estimate the bounds again, or give public ones.",
             )
         return self.epsilon if person_id is not None else self.epsilon * -(-rows_per_person // self.rows_per_person)
 
@@ -324,14 +349,14 @@ class Schema:
     def __post_init__(self) -> None:
         given = self.columns if isinstance(self.columns, Sequence) else ()
         if not all(isinstance(column, Column | Category) for column in given) or isinstance(given, str):
-            raise BoundsError(f"A schema needs columns of the kinds Column and Category. Got {self.columns!r}.")
+            raise BoundsError("A schema must hold columns of the types Column and Category.", value=self.columns)
         object.__setattr__(self, "columns", tuple(given))
         if not self.columns:
-            raise BoundsError("A schema needs at least one column. Got none.")
+            raise BoundsError("A schema must have at least one column.", got="none")
         for names in (self.names, self.centre_names):
             repeated = sorted(name for name, times in Counter(names).items() if times > 1)
             if repeated:
-                raise BoundsError(f"Column names must be different. Got {repeated} more than once; rename them.")
+                raise BoundsError("Column names must be different.", "Rename them.", got=f"{repeated} more than once")
 
     def bounds_epsilon(self, rows_per_person: int = 1, person_id: str | None = None) -> float:
         """Return what was spent on bounds that were estimated from the same rows, for a unit of privacy."""
@@ -411,8 +436,9 @@ class Schema:
         """
         if bounds is None:
             raise BoundsError(
-                "The 'bounds' parameter is missing. The range of every column is needed, known without looking at "
-                f"the data; for instance {_EXAMPLE}, or bounds=(0, 1) for all columns."
+                parameter="bounds",
+                rule="is missing, and the range of every column is needed",
+                way_out=WayOut.GIVE_BOUNDS,
             )
         if isinstance(bounds, Schema):
             return bounds._ordered_as(names)
@@ -434,13 +460,17 @@ class Schema:
             pairs = list(bounds)
         except TypeError:
             raise BoundsError(
-                f"The 'bounds' parameter must be a pair, a list of pairs, a mapping or a Schema. Got {bounds!r}. "
-                f"For instance {_EXAMPLE}."
+                parameter="bounds",
+                rule="must be a pair, a list of pairs, a mapping or a Schema",
+                value=bounds,
+                way_out=WayOut.GIVE_BOUNDS,
             ) from None
         if len(pairs) != len(names):
             raise BoundsError(
-                f"The 'bounds' list must have one pair per column: {len(names)} columns. Got {len(pairs)} pairs. "
-                "Give one pair (lower, upper) to use it for all columns."
+                parameter="bounds",
+                rule=f"must have one pair for each of {len(names)} columns",
+                got=f"{len(pairs)} pairs",
+                way_out="Give one pair (lower, upper) to use it for all columns.",
             )
         return cls(tuple(_column(n, p, w) for n, p, w in zip(names, pairs, whole, strict=True)))
 
@@ -454,14 +484,17 @@ def _check_same_names(given: Sequence[str], names: Sequence[str]) -> None:
     unknown = [name for name in given if name not in names]
     if unknown:
         raise BoundsError(
-            f"The 'bounds' parameter names columns that the table does not have: {unknown!r}.{nearest_names(unknown, names)} "
-            f"Columns of the table: {list(names)!r}. For an array, whose columns are only numbered, give a list of pairs."
+            parameter="bounds",
+            rule=f"names columns that the table does not have: {unknown!r}",
+            hint=f"{nearest_names(unknown, names)} Columns of the table: {list(names)!r}.",
+            way_out=WayOut.NUMBER_COLUMNS,
         )
     missing = [name for name in names if name not in given]
     if missing:
         raise BoundsError(
-            f"The 'bounds' parameter must name every column. Missing: {missing!r}. "
-            "Add their bounds, or fit on a table without these columns."
+            parameter="bounds",
+            rule=f"must name every column. Missing: {missing!r}",
+            way_out="Add their bounds, or fit on a table without these columns.",
         )
 
 
@@ -489,24 +522,8 @@ def category_use(bounds: Bounds) -> str:
     return "none" if not n_categories else "all" if n_categories == n_columns else "some"
 
 
-def nearest_names(unknown: Sequence[Any], known: Sequence[str]) -> str:
-    """Return " Did you mean ...?" for names that resemble known ones, else an empty string."""
-    hints = []
-    for name in unknown:
-        close = difflib.get_close_matches(str(name), [str(k) for k in known], n=1)
-        if close:
-            hints.append(f"{close[0]!r} instead of {str(name)!r}")
-    return f" Did you mean {', '.join(hints)}?" if hints else ""
-
-
-def is_number(value: Any) -> bool:
-    """Return whether a value is a finite real number (and not a truth value)."""
-    if not isinstance(value, Real) or isinstance(value, bool | np.bool_):
-        return False
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # an integer beyond every float
-        return False
+def _of_people(person_id: str | None) -> str:
+    return "without a column of people" if person_id is None else f"for people in column {person_id!r}"
 
 
 def _is_one_pair(bounds: Any) -> bool:
@@ -522,7 +539,9 @@ def _declared(name: str, pair: Any) -> Column | Category | None:
     if isinstance(pair, Column | Category):
         if pair.name != name:
             raise BoundsError(
-                f"The 'bounds' mapping holds column {pair.name!r} under the name {name!r}. Use one name for both."
+                parameter="bounds",
+                rule=f"holds column {pair.name!r} under the name {name!r}",
+                way_out="Use one name for both.",
             )
         return pair
     texts = isinstance(pair, Sequence) and not isinstance(pair, str) and all(isinstance(item, str) for item in pair)
@@ -538,16 +557,20 @@ def _column(name: str, pair: Any, whole: bool) -> Column | Category:
     if len(items) > 2 and isinstance(items[0], str):  # ("children", 0, 12, "int")
         if items[0] != name:
             raise BoundsError(
-                f"The 'bounds' list names column {items[0]!r} where the table has {name!r}. Give the list in the order of the "
-                "table, or a mapping by column name."
+                parameter="bounds",
+                rule=f"names column {items[0]!r} where the table has {name!r}",
+                way_out="Give the list in the order of the table, or a mapping by column name.",
             )
         items = items[1:]
     words = [item for item in items[2:] if isinstance(item, str)]
     kinds, log = [word for word in words if word in _WHOLE_WORDS], "log" in words
     if len(items) != 2 + len(kinds) + log or len(kinds) > 1:
         raise BoundsError(
-            f"The bounds of column {name!r} must be a pair (lower, upper), with 'int', 'float' or 'log' as an optional third "
-            f"item, or a list of categories. Got {pair!r}. For instance {_EXAMPLE}."
+            column=name,
+            parameter="bounds",
+            rule="must be a pair (lower, upper), with 'int', 'float' or 'log' as an optional third item, or a list of categories",
+            value=pair,
+            way_out=WayOut.GIVE_BOUNDS,
         )
     # A log scale overrides the type of the column, like "float"; "int" beside it is refused.
     return Column(name, items[0], items[1], _WHOLE_WORDS[kinds[0]] if kinds else whole and not log, log)

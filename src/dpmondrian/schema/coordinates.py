@@ -16,15 +16,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.common.checks import check_directions
+from dpmondrian.common.checks import check_integer
 from dpmondrian.exceptions import ParameterError
 from dpmondrian.schema.columns import OTHER, Category, Column, Indicator, Schema
 from dpmondrian.tables.frames import Table
 
-__all__ = ["LEAST_VALUES", "Coordinates"]
+__all__ = ["LEAST_VALUES", "MOST_DIRECTIONS", "Coordinates"]
 
 LEAST_VALUES = 128
 """Whole-number columns with fewer values play no part in directions: their sums would leave gaps that look like valleys."""
+
+MOST_DIRECTIONS = 64
+"""Every direction costs time and memory like a column, and one more place where noise may find a cut."""
 
 _SEED = 20_240_229
 """Of the random directions: any fixed number will do, it was chosen without any data."""
@@ -49,17 +52,22 @@ class Coordinates:
     directions: int = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "directions", check_directions(self.directions))
+        number = check_integer("directions", self.directions, 0, MOST_DIRECTIONS, "Use 0 to cut along columns only.")
+        object.__setattr__(self, "directions", number)
         if self.directions and len(self.mixed) < 2:
             raise ParameterError(
-                "The 'directions' parameter must be 0 unless there are two columns to lie between, not counting categories and "
-                f"whole numbers with fewer than {LEAST_VALUES} values. Got {self.directions} instead. Use 0 to cut along columns only."
+                parameter="directions",
+                rule="must be 0 unless there are two columns to lie between, not counting categories and whole numbers with fewer "
+                f"than {LEAST_VALUES} values",
+                value=self.directions,
+                way_out="Use 0 to cut along columns only.",
             )
         taken = sorted({f"direction {j + 1}" for j in range(self.directions)} & set(self.given.centre_names))
         if taken:
             raise ParameterError(
-                f"The 'directions' parameter adds columns of these names, which the table has already: {taken!r}. Rename them, "
-                "or use 0 to cut along columns only."
+                parameter="directions",
+                rule=f"adds columns with names that the table already has: {taken!r}",
+                way_out="Rename them, or use 0 to cut along columns only.",
             )
 
     @property

@@ -27,9 +27,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+from dpmondrian.common.checks import nearest_names
 from dpmondrian.common.whole_files import write_file
 from dpmondrian.exceptions import BoundsError, ParameterError
-from dpmondrian.schema.columns import Category, Column, Estimate, Schema, nearest_names
+from dpmondrian.schema.columns import Category, Column, Estimate, Schema
 from dpmondrian.schema.draft import draft_schema
 from dpmondrian.schema.options import bounds_from_options
 from dpmondrian.schema.toml import Plain, toml_key, toml_value
@@ -65,17 +66,23 @@ class TableSchema:
 
     def __post_init__(self) -> None:
         if self.person_id is not None and (not isinstance(self.person_id, str) or not self.person_id):
-            raise ParameterError(f"The 'person_id' must be the name of a column, a text. Got {self.person_id!r}.")
+            raise ParameterError(
+                parameter="person_id", rule="must be the name of a column, a text", value=self.person_id
+            )
         if self.person_id in self.schema.names:
             raise ParameterError(
-                f"The 'person_id' must be a column that is not clustered. Got {self.person_id!r}, which is among the "
-                "columns. Leave it out of them: who somebody is says nothing about groups of people."
+                parameter="person_id",
+                rule="must be a column that is not clustered",
+                got=f"{self.person_id!r}, which is among the columns",
+                way_out="Leave it out of them: who somebody is says nothing about groups of people.",
             )
         rows = self.rows_per_person
         if not isinstance(rows, int) or isinstance(rows, bool) or rows < 1:
             raise ParameterError(
-                f"The 'rows_per_person' must be a whole number of at least 1. Got {rows!r}. "
-                "Say how many rows one person may have at most."
+                parameter="rows_per_person",
+                rule="must be a whole number of at least 1",
+                value=rows,
+                way_out="Give the maximum number of rows that one person may have.",
             )
 
 
@@ -91,10 +98,8 @@ def read_schema(path: str | Path, only: Sequence[str] = ()) -> TableSchema:
     values = _toml_in(Path(path))
     try:
         return _table_schema(values, only)
-    except BoundsError as error:
-        raise BoundsError(f"In the schema file {str(path)!r}: {error}") from None
     except ParameterError as error:
-        raise ParameterError(f"In the schema file {str(path)!r}: {error}") from None
+        raise error.within(f"the schema file {str(path)!r}") from None
 
 
 def write_schema(table_schema: TableSchema, path: str | Path, *, overwrite: bool = False) -> None:
@@ -121,8 +126,8 @@ def _estimate_lines(estimate: Estimate, table_schema: TableSchema) -> dict[str, 
     unit = table_schema.person_id, table_schema.rows_per_person
     if not estimate.releasable or unit != (estimate.person_id, estimate.rows_per_person):
         raise ParameterError(
-            "The bounds were estimated with a seed or for another unit of privacy, so they do not go into a schema file. Estimate "
-            "them again."
+            "The bounds were estimated with a seed or for another unit of privacy, so they cannot go into a schema file.",
+            "Estimate them again.",
         )
     return {"bounds_epsilon": estimate.epsilon} | ({"bounds_entry": estimate.entry} if estimate.entry else {})
 
@@ -145,16 +150,17 @@ def _toml_in(path: Path) -> dict[str, Any]:
     try:
         text = _bytes_in(path).decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise ParameterError(f"The schema file {str(path)!r} is not UTF-8 text. Save it as UTF-8.") from None
+        raise ParameterError(f"The schema file {str(path)!r} is not UTF-8 text.", "Save it as UTF-8.") from None
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ParameterError(
-            f"The schema file {str(path)!r} is not valid TOML: {error}. A section begins with [columns.NAME]; names with "
-            'other characters than letters, digits, "_" and "-", and all texts, stand in quotes.'
+            f"The schema file {str(path)!r} is not valid TOML: {error}.",
+            "A section begins with [columns.NAME]. Put quotes around all texts, and around names with characters other than letters, "
+            'digits, "_" and "-".',
         ) from None
     except (ValueError, RecursionError):  # numbers of thousands of digits, lists in lists in lists
-        raise ParameterError(f"The schema file {str(path)!r} is not valid TOML. Write it anew.") from None
+        raise ParameterError(f"The schema file {str(path)!r} is not valid TOML.", "Write it again.") from None
 
 
 def _bytes_in(path: Path) -> bytes:
@@ -163,14 +169,17 @@ def _bytes_in(path: Path) -> bytes:
             content = file.read(LARGEST_FILE + 1)
     except FileNotFoundError:
         raise ParameterError(
-            f"The schema file {str(path)!r} does not exist. Check its name, or draft one from the names of the columns."
+            f"The schema file {str(path)!r} does not exist.",
+            "Check its name, or draft one from the names of the columns.",
         ) from None
     except IsADirectoryError:
-        raise ParameterError(f"The schema file {str(path)!r} is a folder. Give the TOML file in it.") from None
+        raise ParameterError(f"The schema file {str(path)!r} is a folder.", "Give the TOML file in it.") from None
     except OSError as error:
         raise ParameterError(f"The schema file {str(path)!r} cannot be read ({type(error).__name__}).") from None
     if len(content) > LARGEST_FILE:
-        raise ParameterError(f"The schema file {str(path)!r} is too large for a schema. Did you give the table itself?")
+        raise ParameterError(
+            f"The schema file {str(path)!r} is too large for a schema.", "Did you give the table itself?"
+        )
     return content
 
 
@@ -178,10 +187,10 @@ def _table_schema(values: Mapping[str, Any], only: Sequence[str] = ()) -> TableS
     _check_keys(values, _TOP_KEYS, "the file")
     columns = values.get("columns", {})
     if not isinstance(columns, dict) or not columns:
-        raise BoundsError("There must be at least one section [columns.NAME]. Got none.")
+        raise BoundsError("There must be at least one section [columns.NAME].", got="none")
     for name, facts in columns.items():
         if not isinstance(facts, dict):
-            raise BoundsError(f"The column {name!r} must be a section [columns.{toml_key(name)}]. Got {facts!r}.")
+            raise BoundsError(f"The column {name!r} must be a section [columns.{toml_key(name)}].", value=facts)
         _check_column_keys(name, facts)
     columns = _chosen(columns, only)
     _check_complete(columns)
@@ -198,7 +207,7 @@ def _chosen(columns: Mapping[str, Any], only: Sequence[str]) -> Mapping[str, Any
     for name in only:
         if name not in columns:
             hint = nearest_names([name], list(columns)) or f" There are {', '.join(columns)}."
-            raise ParameterError(f"Nothing is said about column {name!r}.{hint}")
+            raise ParameterError(f"The file says nothing about column {name!r}.", hint=hint)
     return {name: facts for name, facts in columns.items() if name in only} if only else columns
 
 
@@ -220,14 +229,17 @@ def _check_column_keys(name: str, facts: Mapping[str, Any]) -> None:
     of_categories = [key for key in facts if key in _CATEGORY_KEYS]
     if of_bounds and of_categories:
         raise BoundsError(
-            f"The column {name!r} must have bounds or categories, not both. Got {of_bounds} and {of_categories}. "
-            "Delete the keys of one kind."
+            f"The column {name!r} must have bounds or categories, not both.",
+            "Delete the keys of one kind.",
+            got=f"{of_bounds} and {of_categories}",
         )
 
 
 def _refuse_keys(unknown: list[str], known: tuple[str, ...], where: str, hint: str) -> NoReturn:
     raise ParameterError(
-        f"The keys of {where} must be among {list(known)}. Got {unknown}.{nearest_names(unknown, known)}{hint}"
+        f"The keys of {where} must be among {list(known)}.",
+        value=unknown,
+        hint=f"{nearest_names(unknown, known)}{hint}",
     )
 
 
@@ -239,9 +251,9 @@ def _check_complete(columns: Mapping[str, Mapping[str, Any]]) -> None:
     ]
     if missing:
         raise BoundsError(
-            f"Every column must have 'lower' and 'upper', or 'categories'. Still to fill in: {missing}. "
-            "Take them from what is known without looking at the rows, or delete the section of a column that is not to be "
-            "clustered."
+            f"Every column must have 'lower' and 'upper', or 'categories'. Still to fill in: {missing}.",
+            "Take them from what is known without looking at the rows, or delete the sections of columns you do not want to cluster "
+            "on.",
         )
 
 
@@ -251,8 +263,11 @@ def _column(name: str, facts: Mapping[str, Any]) -> Column | Category:
     categories = facts["categories"]
     if not isinstance(categories, list) or not all(isinstance(item, str | bool | int | float) for item in categories):
         raise BoundsError(
-            f"The 'categories' of column {name!r} must be a list of texts, numbers or truth values. Got {categories!r}. "
-            'For instance categories = ["basic", "premium"].'
+            column=name,
+            parameter="categories",
+            rule="must be a list of texts, numbers, or true and false",
+            value=categories,
+            way_out='For instance categories = ["basic", "premium"].',
         )
     return Category(name, tuple(map(_as_text, categories)), facts.get("cut", False), facts.get("weight"))
 

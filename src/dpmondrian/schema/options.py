@@ -34,14 +34,17 @@ def bounds_from_options(texts: Sequence[str]) -> dict[str, Facts]:
     for text in texts:
         if any("\ud800" <= character <= "\udfff" for character in text):  # bytes of a shell that are not UTF-8
             raise BoundsError(
-                f"The '--bounds' option must be UTF-8 text. Got {text!r}. Check the settings of your shell."
+                parameter="bounds", rule="must be UTF-8 text", value=text, way_out="Check the settings of your shell."
             )
         name, sign, facts = text.rpartition("=")
         if not sign or not name.strip():
-            raise BoundsError(f"The '--bounds' option must name a column. Got {text!r}. {_FORMS}")
+            raise BoundsError(parameter="bounds", rule="must name a column", value=text, way_out=_FORMS)
         if name in bounds:
             raise BoundsError(
-                f"The '--bounds' option must be given once per column. Got {name!r} twice. Leave one out."
+                parameter="bounds",
+                rule="must be given once per column",
+                got=f"{name!r} twice",
+                way_out="Leave one out.",
             )
         bounds[name] = _categories(name, facts) if "|" in facts else _pair(name, facts)
     return bounds
@@ -51,8 +54,11 @@ def _categories(name: str, text: str) -> tuple[str, ...]:
     categories = tuple(part.strip() for part in text.split("|"))
     if not all(categories):
         raise BoundsError(
-            f"The categories of column {name!r} must not be empty. Got {text!r}. Leave out the '|' at an end or beside "
-            "another; values that are not listed become 'other'."
+            column=name,
+            parameter="categories",
+            rule="must not be empty",
+            value=text,
+            way_out="Remove a '|' at either end or next to another; values that are not listed become 'other'.",
         )
     return Category(name, categories).categories
 
@@ -61,13 +67,13 @@ def _pair(name: str, text: str) -> tuple[float, float] | tuple[float, float, str
     parts = [part.strip() for part in text.split(":")]
     if len(parts) not in (2, 3):
         one_category = f" For a single category write {name}={text}|other." if len(parts) == 1 and text else ""
-        raise BoundsError(f"The bounds of column {name!r} must be LOW:HIGH. Got {text!r}. {_FORMS}{one_category}")
+        raise BoundsError(
+            column=name, parameter="bounds", rule="must be LOW:HIGH", value=text, hint=one_category, way_out=_FORMS
+        )
     lower, upper = _number(name, parts[0]), _number(name, parts[1])
     word = parts[2] if len(parts) == 3 else ""
     if len(parts) == 3 and word not in _WORDS:
-        raise BoundsError(
-            f"The third part of the bounds of column {name!r} must be one of {list(_WORDS)}. Got {word!r}."
-        )
+        raise BoundsError(f"The third part of the bounds of column {name!r} must be one of {list(_WORDS)}.", value=word)
     column = Column(name, lower, upper, whole=word == "int", log=word == "log")
     return (column.lower, column.upper, word) if word else (column.lower, column.upper)
 
@@ -77,6 +83,9 @@ def _number(name: str, text: str) -> float:
         return float(text)
     except ValueError:
         raise BoundsError(
-            f"The bounds of column {name!r} must be numbers. Got {text!r}. {_FORMS} Numbers have a decimal point and no "
-            "thousands separators."
+            column=name,
+            parameter="bounds",
+            rule="must be numbers",
+            value=text,
+            way_out=f"{_FORMS} Numbers have a decimal point and no thousands separators.",
         ) from None

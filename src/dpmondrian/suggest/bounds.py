@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.common import checks as check
+from dpmondrian.common.checks import nearest_names
 from dpmondrian.common.interrupts import undisturbed
 from dpmondrian.common.printable import printable
 from dpmondrian.exceptions import BoundsError, DataError, NotReleasableWarning, ParameterError
@@ -30,7 +31,7 @@ from dpmondrian.privacy.door import Door
 from dpmondrian.privacy.plan import bounds_plan
 from dpmondrian.release.statement import PrivacyStatement, make_statement
 from dpmondrian.release.unit import Unit, unit_of
-from dpmondrian.schema.columns import Column, Estimate, Schema, nearest_names
+from dpmondrian.schema.columns import Column, Estimate, Schema
 from dpmondrian.tables.frames import Table, read_table
 from dpmondrian.tables.persons import PersonLimit
 
@@ -91,8 +92,8 @@ class SuggestedBounds:
         missing = [name for name, pair in self.bounds.items() if pair is None]
         if missing:
             raise BoundsError(
-                f"No bounds were found for {missing!r}. Give theirs by hand, from what is known without the data, leave these "
-                "columns out, or spend more 'epsilon'."
+                f"No bounds were found for {missing!r}.",
+                "Give theirs by hand, from what is known without the data, leave these columns out, or spend more 'epsilon'.",
             )
         columns = [Column(name, pair[0], pair[1], len(pair) > 2) for name, pair in self.bounds.items() if pair]
         return Schema(tuple(columns), self.estimate)
@@ -280,8 +281,10 @@ def _wanted(X: Any, columns: Sequence[str] | None, person_id: str | None) -> _Wa
         table = read_table(frame[:, [list(types).index(name) for name in kept]].to_native(), person_id=person_id)
     if len(names) == len(truth):
         raise DataError(
-            "The table must have a numeric column whose bounds are to be found; truth values lie between 0 and 1 anyway. Got none. "
-            "Nothing was drawn. Check 'columns', and turn texts into numbers or declare their categories."
+            "The table must have a numeric column whose bounds are to be found; columns of true and false lie between 0 and 1 anyway. "
+            "Nothing was drawn.",
+            "Check 'columns', and turn texts into numbers or declare their categories.",
+            got="none",
         )
     return _Wanted(table, names, truth)
 
@@ -302,14 +305,17 @@ def _checked_names(columns: Sequence[str] | None, known: Sequence[str], numeric:
     names = list(columns) if isinstance(columns, Sequence) and not isinstance(columns, str) else []
     if not names or len({str(name) for name in names}) != len(names):
         raise ParameterError(
-            f"The 'columns' parameter must be a list of different column names, or None for all numeric columns. Got {columns!r} "
-            "instead."
+            parameter="columns",
+            rule="must be a list of different column names, or None for all numeric columns",
+            value=columns,
         )
     unknown = [name for name in names if name not in known]
     if unknown:
         raise ParameterError(
-            f"The 'columns' parameter must name columns of the table, other than that of 'person_id'. Got {unknown!r}."
-            f"{nearest_names(unknown, known)} Columns to choose from: {list(known)!r}."
+            parameter="columns",
+            rule="must name columns of the table, other than the column of people",
+            value=unknown,
+            hint=f"{nearest_names(unknown, known)} Columns to choose from: {list(known)!r}.",
         )
     return tuple(names)
 

@@ -9,8 +9,8 @@ import errno
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from dpmondrian.common.checks import nearest_names
 from dpmondrian.exceptions import DataError, DPMondrianError
-from dpmondrian.schema.columns import nearest_names
 from dpmondrian.tables.source import Origin, Source
 
 __all__ = ["check_names", "failure", "no_number", "not_usable", "not_utf8", "reworded", "told", "unknown_columns"]

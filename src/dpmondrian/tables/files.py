@@ -98,7 +98,7 @@ def pieces_of(source: Source, kinds: Mapping[str, Kind]) -> Generator[Piece, Non
     """
     if not kinds or not set(kinds.values()) <= set(get_args(Kind)):
         raise ParameterError(
-            f"The 'kinds' parameter must map at least one column to 'number', 'text' or 'id'. Got {dict(kinds)!r} instead."
+            parameter="kinds", rule="must map at least one column to 'number', 'text' or 'id'", value=dict(kinds)
         )
     with told(source):
         check_file(source)

@@ -15,8 +15,9 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.exceptions import DataError
-from dpmondrian.schema.columns import OTHER, Category, nearest_names
+from dpmondrian.common.checks import nearest_names
+from dpmondrian.exceptions import DataError, WayOut
+from dpmondrian.schema.columns import OTHER, Category
 from dpmondrian.schema.texts import canonical_text, texts_of_column
 from dpmondrian.tables.persons import PersonLimit, kept, person_hashes, row_hashes
 
@@ -133,8 +134,9 @@ class Table:
         persons, known, kind = person_hashes(self._person, key)
         if on_missing == "error" and not known.all():
             raise DataError(
-                "The column of 'person_id' contains missing values, and on_missing='error'. Use on_missing='drop' or 'middle' to "
-                "leave rows out of which it is not known to whom they belong."
+                "The column of person ids contains missing values.",
+                WayOut.DROP_UNKNOWN_PEOPLE,
+                because={"on_missing": "error"},
             )
         rows = np.empty(self.n_rows, dtype=np.uint64)
         for start in self.starts():
@@ -181,7 +183,7 @@ def read_table(
         raise DataError("The table is lazy. Call its collect() first, and pass what that returns.")
     if categories or (person_needed and person_id is not None):
         raise DataError(
-            "Categories and 'person_id' need a table with column names: pandas, polars or Arrow. Got an array."
+            "Categories and person ids need a table with column names: pandas, polars or Arrow.", got="an array"
         )
     return _read_array(X)
 
@@ -219,8 +221,10 @@ def _read_frame(
     if person_id is not None:
         if person_id not in frame.columns:
             raise DataError(
-                f"The 'person_id' parameter must name a column of the table. Got {person_id!r}."
-                f"{nearest_names([person_id], frame.columns)} Columns of the table: {frame.columns!r}."
+                parameter="person_id",
+                rule="must name a column of the table",
+                value=person_id,
+                hint=f"{nearest_names([person_id], frame.columns)} Columns of the table: {frame.columns!r}.",
             )
         person, frame = frame[person_id], frame.drop(person_id)
     names = frame.columns

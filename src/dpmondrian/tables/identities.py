@@ -76,7 +76,7 @@ def identities(column: nw.Series[Any]) -> Identities:
     except Exception:  # of a library, which may quote a value
         problem = _OTHER
     # Outside of the block: the original error is not even in the context of this one.
-    raise DataError(f"Column {column.name!r} of 'person_id' {problem}.")
+    raise DataError(f"The column {column.name!r} of person ids {problem}.")
 
 
 def one_kind(kinds: Iterable[str | None]) -> str | None:
@@ -89,7 +89,7 @@ def one_kind(kinds: Iterable[str | None]) -> str | None:
     """
     found = set(kinds) - {None}
     if len(found) > 1:
-        raise DataError(f"The column of 'person_id' {_SEVERAL}.")
+        raise DataError(f"The column of person ids {_SEVERAL}.")
     return next(iter(found), None)
 
 

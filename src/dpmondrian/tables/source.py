@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from dpmondrian.exceptions import DataError, ParameterError
+from dpmondrian.exceptions import DataError, ParameterError, WayOut
 
 __all__ = ["DATABASES", "ENDINGS", "Bytes", "Origin", "Source", "check_file", "opened"]
 
@@ -35,7 +35,6 @@ ENDINGS = {
 
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4", ".xz": "xz"}
 
-_EXAMPLE = 'For instance --query "SELECT age, income FROM people".'
 _TEXTS, DATABASES = ("CSV", "JSON lines"), ("SQLite", "DuckDB")
 _MAGIC = {
     b"PAR1": "Parquet",
@@ -125,18 +124,24 @@ class Source:
         ending, compressed = self._endings
         if ending not in ENDINGS or (compressed and ENDINGS[ending] not in _TEXTS):
             raise DataError(
-                f"The file {str(self.path)!r} must have an ending that tells its format. Taken are {', '.join(ENDINGS)}; text "
-                f"formats also with {', '.join(COMPRESSIONS)} after it. Rename or convert it."
+                f"The file {str(self.path)!r} has an unknown extension. Supported: {', '.join(ENDINGS)}; text formats also with "
+                f"{', '.join(COMPRESSIONS)} after it.",
+                "Rename or convert it.",
             )
 
     def _check_query(self) -> None:
         if self.format in DATABASES and not (isinstance(self.query, str) and self.query.strip()):
             raise ParameterError(
-                f"The 'query' parameter must say which rows of the database {str(self.path)!r} to take. Got none. {_EXAMPLE}"
+                parameter="query",
+                rule=f"must say which rows of the database {str(self.path)!r} to use",
+                got="none",
+                way_out=WayOut.SELECT_ROWS,
             )
         if self.format not in DATABASES and self.query is not None:
             raise ParameterError(
-                f"The 'query' parameter is for databases only, and {str(self.path)!r} is a {self.format} file. Leave it out."
+                parameter="query",
+                rule=f"is for databases only, and {str(self.path)!r} is a {self.format} file",
+                way_out="Leave it out.",
             )
 
     def _check_delimiter(self) -> None:
@@ -144,13 +149,14 @@ class Source:
             return
         if self.format != "CSV":
             raise ParameterError(
-                f"The 'delimiter' parameter is for CSV files only, and {str(self.path)!r} is of format {self.format}. "
-                "Leave it out."
+                parameter="delimiter",
+                rule=f"is for CSV files only, and {str(self.path)!r} is of format {self.format}",
+                way_out="Leave it out.",
             )
         text = self.delimiter
         if not isinstance(text, str) or len(text) != 1 or not text.isascii() or text in '"\r\n\0':
             raise ParameterError(
-                f"The 'delimiter' parameter must be one character, such as ';' or '|', or 'tab'. Got {text!r} instead."
+                parameter="delimiter", rule="must be one character, such as ';' or '|', or 'tab'", value=text
             )
 
 

@@ -71,7 +71,7 @@ def audit(
 
 def _subjects(algorithms: str) -> tuple[str, ...]:
     """Return the keys of the algorithms that are asked for; a wrong one is told with the nearest right one."""
-    from dpmondrian.schema.columns import nearest_names
+    from dpmondrian.common.checks import nearest_names
     from dpmondrian_lab.audit.catalogue import SUBJECTS
 
     keys = split_names(algorithms)

@@ -17,7 +17,17 @@ from dpmondrian.engines.base import Engine
 from dpmondrian.engines.grid import Grid
 from dpmondrian.privacy.door import Door
 
-__all__ = ["Groups", "MeanFinder", "Means", "leaf_boxes", "leaf_groups", "radius_prior"]
+__all__ = [
+    "Groups",
+    "MeanFinder",
+    "Means",
+    "candidate_radii",
+    "expected_distance",
+    "leaf_boxes",
+    "leaf_groups",
+    "radius_prior",
+    "vector_lengths",
+]
 
 _RADII_PER_DOUBLING = 3
 _N_RADII = 37
@@ -65,6 +75,12 @@ def radius_prior(noisy_total: int) -> NDArray[np.int64]:
     return np.array([round(_PRIOR_PER_RADIUS * max(noisy_total, 1) * step) for step in range(_N_RADII)], dtype=np.int64)
 
 
+def candidate_radii(last_places: NDArray[np.int64], norm: int) -> NDArray[np.float64]:
+    """Return the radii among which one is chosen, up to one that holds the whole grid of these numeric columns."""
+    widest = float(vector_lengths((last_places[None, :] + 1).astype(np.float64), norm)[0])
+    return widest * 2.0 ** (np.arange(1 - _N_RADII, 1) / _RADII_PER_DOUBLING)
+
+
 def leaf_groups(leaves: list[Node], grid: Grid, noisy_sizes: NDArray[np.float64]) -> Groups:
     """Return the leaves as groups of rows within their boxes."""
     low, high = leaf_boxes(leaves, grid)
@@ -85,8 +101,7 @@ class MeanFinder:
         self._norm = 2 if door.plan.currency == "rho" else 1
         self._numeric, self._indicators = np.flatnonzero(~grid.one_hot), np.flatnonzero(grid.one_hot)
         self._columns = self._numeric if len(self._indicators) else None
-        widest = float(_length((grid.last_place[None, self._numeric] + 1).astype(np.float64), self._norm)[0])
-        self._radii = widest * 2.0 ** (np.arange(1 - _N_RADII, 1) / _RADII_PER_DOUBLING)
+        self._radii = candidate_radii(grid.last_place[self._numeric], self._norm)
 
     def coarse(self, groups: Groups) -> Means:
         """Return rough centres, from sums relative to the middle of each box.
@@ -115,7 +130,7 @@ class MeanFinder:
         if not len(self._numeric):
             return 1.0
         centre, error, _ = self._reach(groups, means)
-        limits = _add(self._radii[None, :], error[:, None], self._norm)
+        limits = expected_distance(self._radii[None, :], error[:, None], self._norm)
         thresholds = np.floor(limits * limits if self._norm == 2 else limits).astype(np.int64)
         exact_counts = self._engine.radius_counts(groups.numbers, centre, thresholds, self._norm, self._columns)
         exact_scores = np.cumsum(exact_counts[:-1]) - radius_prior(self._noisy_total)
@@ -136,7 +151,7 @@ class MeanFinder:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return centres in the numeric columns with their errors."""
         centre, error, farthest = self._reach(groups, means)
-        reach = np.maximum(1, np.minimum(_add(radius, error, self._norm), farthest)).astype(np.int64)
+        reach = np.maximum(1, np.minimum(expected_distance(radius, error, self._norm), farthest)).astype(np.int64)
         exact_sums = self._engine.clipped_sums(groups.numbers, centre, reach, self._norm, self._columns)
         noisy_sums, deviations = self._door.ball_sums("clipped sums", step, exact_sums, reach)
         shift, errors = noisy_sums / groups.sizes, deviations / groups.sizes
@@ -159,8 +174,8 @@ class MeanFinder:
         """Return centres on whole places, the length of their error, and how far a row of the box can be; of numeric columns."""
         low, high = groups.low[:, self._numeric], groups.high[:, self._numeric]
         centre = np.clip(np.rint(means.places[:, self._numeric]), low, high).astype(np.int64)
-        farthest = np.ceil(_length(np.maximum(centre - low, high - centre).astype(np.float64), self._norm))
-        return centre, np.minimum(_length(means.errors[:, self._numeric], self._norm), farthest), farthest
+        farthest = np.ceil(vector_lengths(np.maximum(centre - low, high - centre).astype(np.float64), self._norm))
+        return centre, np.minimum(vector_lengths(means.errors[:, self._numeric], self._norm), farthest), farthest
 
 
 def _shrink(shift: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -175,12 +190,14 @@ def _shrink(shift: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[
     return factor[:, None]
 
 
-def _length(vectors: NDArray[np.float64], norm: int) -> NDArray[np.float64]:
+def vector_lengths(vectors: NDArray[np.float64], norm: int) -> NDArray[np.float64]:
     """Return the L2 or L1 length of each row."""
     length: NDArray[np.float64] = np.sqrt((vectors**2).sum(axis=1)) if norm == 2 else np.abs(vectors).sum(axis=1)
     return length
 
 
-def _add(spread: NDArray[np.float64] | float, error: NDArray[np.float64], norm: int) -> NDArray[np.float64]:
+def expected_distance(
+    spread: NDArray[np.float64] | float, error: NDArray[np.float64], norm: int
+) -> NDArray[np.float64]:
     """Return the distance at which a row is expected that lies `spread` from a centre known up to `error`."""
     return np.sqrt(spread * spread + error * error) if norm == 2 else spread + error

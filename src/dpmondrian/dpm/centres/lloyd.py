@@ -17,13 +17,22 @@ from dpmondrian.engines.base import Engine
 from dpmondrian.engines.grid import Grid
 from dpmondrian.privacy.door import Door
 
-__all__ = ["Cells", "doubled_means", "group_means", "leaf_steps", "lloyd_steps", "merged_means", "without_empty"]
+__all__ = [
+    "SMALLEST_CELL",
+    "Cells",
+    "doubled_means",
+    "group_means",
+    "leaf_steps",
+    "lloyd_steps",
+    "merged_means",
+    "without_empty",
+]
 
 
 _CLEAR_SIZE = 4.0
 """A cluster with fewer standard deviations of noise than this may be much smaller or larger than its size says."""
 
-_SMALLEST_CELL = 2.0
+SMALLEST_CELL = 2.0
 """Cells are taken to hold at least this many standard deviations of their count's noise; fewer rows may be none."""
 
 
@@ -102,7 +111,7 @@ def lloyd_steps(
         noisy_counts = door.counts(step, exact_counts, "cell count").astype(np.float64)
         sizes = noisy_counts + (total - noisy_counts.sum()) / n_clusters
         # A cell that may be empty is divided by what its count might be, so that noise does not throw its centre away.
-        divisors = np.maximum(sizes, _SMALLEST_CELL * door.count_deviation(step, "cell count"))
+        divisors = np.maximum(sizes, SMALLEST_CELL * door.count_deviation(step, "cell count"))
         groups = Groups(list(range(n_clusters)), low, high, np.maximum(divisors, 1.0)[:, None])
         radius = finder.radius(step, groups, means) if radius is None else radius
         means = finder.clipped(step, groups, means, radius * (widening if step == steps[0] else 1.0))
@@ -140,7 +149,7 @@ def without_empty(cells: Cells) -> tuple[Cells, NDArray[np.int64]]:
 
     Post-processing. A leaf whose rows all turned out to be nearer to other clusters leaves an empty one behind.
     """
-    kept = cells.sizes >= _SMALLEST_CELL * cells.size_errors
+    kept = cells.sizes >= SMALLEST_CELL * cells.size_errors
     kept[np.argmax(cells.sizes)] = True
     places = cells.means.places
     distance = np.array([((places[kept] - place) ** 2).sum(axis=1) for place in places])

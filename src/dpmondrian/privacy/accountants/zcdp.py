@@ -10,6 +10,8 @@ import math
 from collections.abc import Callable
 from functools import lru_cache
 
+from dpmondrian.common.checks import LEAST_DELTA
+
 __all__ = [
     "LEAST_DELTA",
     "bounded_range_rho",
@@ -19,9 +21,6 @@ __all__ = [
     "rho_from_epsilon",
     "smallest_met",
 ]
-
-LEAST_DELTA = 1e-300
-"""The least delta other than 0: below, what underflow takes away is no longer small beside it (``docs/privacy/pld.md``)."""
 
 
 def gaussian_rho(multiplier: float) -> float:

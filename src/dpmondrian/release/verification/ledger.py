@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from dpmondrian.dpm.algorithm import Settings
 from dpmondrian.dpm.scores import STEPS
 from dpmondrian.dpm.scores.combine import Score
 from dpmondrian.dpm.scores.valley import ValleyScore
+from dpmondrian.dpm.settings import Settings
 from dpmondrian.dpm.tree.intervals import gap_score_change
 from dpmondrian.exceptions import BudgetError
 from dpmondrian.privacy.ledger import NOT_DRAWN, Entry, may_be_missing

@@ -12,7 +12,7 @@ from dpmondrian.schema.columns import Category
 from dpmondrian.schema.coordinates import Coordinates
 
 if TYPE_CHECKING:
-    from dpmondrian.dpm.algorithm import Settings
+    from dpmondrian.dpm.settings import Settings
     from dpmondrian.release.release import Release
     from dpmondrian.release.tree import Tree
 

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmondrian.common.checks import nearest_names
 from dpmondrian.exceptions import ParameterError
 from dpmondrian.release.release import Release
-from dpmondrian.schema.columns import Indicator, nearest_names
+from dpmondrian.schema.columns import Indicator
 from dpmondrian.show.plots.drawing import pyplot
 from dpmondrian.show.report.palette import LIGHT, look_of
 from dpmondrian.show.report.scales import default_columns, leaf_boxes, places
@@ -78,8 +79,11 @@ def _index(release: Release, parameter: str, name: str) -> int:
     if name not in names:
         shown = ", ".join(repr(known) for known in names[:12]) + (", ..." if len(names) > 12 else "")
         raise ParameterError(
-            f"The {parameter!r} parameter of plot_clusters must be the name of a column of centres. Got {name!r} instead."
-            f"{nearest_names([name], names)} Columns of centres: {shown}."
+            parameter=parameter,
+            of="plot_clusters",
+            rule="must be the name of a column of centres",
+            value=name,
+            hint=f"{nearest_names([name], names)} Columns of centres: {shown}.",
         )
     return names.index(name)
 

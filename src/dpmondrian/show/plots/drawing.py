@@ -35,7 +35,7 @@ def pyplot() -> Any:
         import matplotlib.pyplot as plt
     except ModuleNotFoundError:
         raise PlotsMissingError(
-            "Plots need matplotlib, which is not installed. Get it with: pip install 'dpmondrian[plots]'"
+            "Plots need matplotlib, which is not installed.", "Get it with: pip install 'dpmondrian[plots]'"
         ) from None
     return plt
 

@@ -78,8 +78,8 @@ def plot_hierarchy(
     """
     if tree.leaf_centres is None:
         raise ParameterError(
-            "This tree has no hierarchy to draw: it was made with n_clusters or in the paper's variant. Fit without "
-            "n_clusters."
+            "This tree has no hierarchy to draw: it was made with n_clusters or in the paper's variant.",
+            "Fit without n_clusters.",
         )
     plt = pyplot()
     colours = plt.get_cmap("tab10")

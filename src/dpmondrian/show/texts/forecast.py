@@ -10,7 +10,7 @@ from dpmondrian.common.printable import printable
 from dpmondrian.forecast.centres import CentreError
 from dpmondrian.forecast.counts import SizeError
 from dpmondrian.forecast.doubts import doubts_of
-from dpmondrian.show.texts.doubts import doubt_text
+from dpmondrian.show.doubts import doubt_text
 from dpmondrian.show.texts.facts import counted_text, table_lines
 from dpmondrian.show.words import ENGLISH, Words
 from dpmondrian.show.words.numbers import rounded
@@ -22,6 +22,9 @@ __all__ = ["forecast_text", "headings", "sentences", "table_rows", "warnings_of"
 
 _COLUMNS_IN_WORDS, _COLUMNS_IN_TABLE = 6, 20
 """So many columns are named; a table of a hundred columns has a forecast for each, which `to_dict` holds."""
+
+_FAILURES = ("few_rows", "blurred_centres")
+"""Doubts that make a run useless."""
 
 _MEANS = {"number": "forecast.mean", "log": "forecast.geometric_mean", "share": "forecast.share"}
 
@@ -35,7 +38,11 @@ def forecast_text(forecast: Forecast, words: Words = ENGLISH) -> str:
 
 def warnings_of(forecast: Forecast, words: Words = ENGLISH) -> tuple[str, ...]:
     """Return sentences about what will not work, the worst first."""
-    return tuple(doubt_text(doubt, forecast.design.counted, words) for doubt in doubts_of(forecast))
+    found = []
+    for doubt in doubts_of(forecast):
+        sentence = doubt_text(doubt, forecast.design.counted, words)
+        found.append(words("doubt.fails", sentence=sentence) if doubt.key in _FAILURES else sentence)
+    return tuple(found)
 
 
 def sentences(forecast: Forecast, words: Words = ENGLISH) -> list[str]:

@@ -242,19 +242,16 @@ _FORECAST: dict[str, Text] = {
     # What will not work, or promises little
     "doubt.no_cuts": "No cut will be made ('max_depth' is 0, or no column may be cut): all rows are one cluster.",
     "doubt.few_rows": (
-        "This will not work: a cluster needs about {needed} {counted} to be found, more than half of all {rows}. Raise epsilon, or "
-        "get more {counted}."
+        "a cluster needs about {needed} {counted} to be found, more than half of all {rows}. Raise epsilon, or get more {counted}."
     ),
-    "doubt.few_rows.after": (
-        "What was found may be noise: a cluster needs about {needed} {counted} to be found, more than half of all {rows}. Raise "
-        "epsilon, or get more {counted}."
-    ),
+    "doubt.noise": "What was found may be noise: {sentence}",
+    "doubt.fails": "This will not work: {sentence}",
     "doubt.small_clusters": (
         "Clusters of {rows} {counted} are too small to be found reliably: about {needed} are needed. Expect fewer and larger "
         "clusters, or raise epsilon."
     ),
     "doubt.blurred_centres": (
-        "This will not work: centres will be off by more than the clusters are wide ({columns}). Raise epsilon, leave out columns, or "
+        "centres will be off by more than the clusters are wide ({columns}). Raise epsilon, leave out columns, or "
         "get more {counted}."
     ),
     "doubt.large_epsilon": (
@@ -262,7 +259,7 @@ _FORECAST: dict[str, Text] = {
         "choices lie between 0.1 and 3."
     ),
     "doubt.delta_above_one_row": (
-        "delta = {delta} is more than 1 / {rows}: it would allow to publish somebody's row as it is. Choose one well below that, such "
+        "delta = {delta} is more than 1 / {rows}: it would allow publishing somebody's row as it is. Choose one well below that, such "
         "as {better}."
     ),
     "doubt.large_delta": (

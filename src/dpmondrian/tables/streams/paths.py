@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from dpmondrian.exceptions import DataError
+from dpmondrian.exceptions import DataError, WayOut
 from dpmondrian.tables.source import DATABASES, ENDINGS, Source
 
 __all__ = ["PathLike", "paths_in", "sources_of"]
@@ -47,8 +47,7 @@ def sources_of(paths: Sequence[PathLike], delimiter: str | None = None) -> list[
 def _source(file: Path, delimiter: str | None) -> Source:
     if ENDINGS.get(file.suffix.lower()) in DATABASES:
         raise DataError(
-            f"The file {str(file)!r} is a database, and a query must say which rows to take. Pass a DuckDB relation, such as "
-            "duckdb.connect('shop.duckdb', read_only=True).sql('FROM people')."
+            f"The file {str(file)!r} is a database, and a query must say which rows to use.", WayOut.QUERY_DATABASE
         )
     return Source(file, delimiter=delimiter)
 
@@ -56,10 +55,7 @@ def _source(file: Path, delimiter: str | None) -> Source:
 def _files(path: PathLike) -> list[Path]:
     text = os.path.expanduser(path)
     if "://" in text:
-        raise DataError(
-            f"{text!r} is an address, and only paths on this machine are read. Pass pyarrow.dataset.dataset(address), or a DuckDB "
-            "relation."
-        )
+        raise DataError(f"{text!r} is an address, and only paths on this machine are read.", WayOut.COPY_FILES)
     if os.path.isdir(text):
         found = sorted(_in_folder(Path(text), set()))
         if not found:
