@@ -380,7 +380,7 @@ def test_json(parquet):
 def test_persons(parquet):
     code, printed, errors = dpm_schema(parquet, *SUGGEST, "--person-id", "who", "--rows-per-person", 3)
     assert code == 0
-    assert "one person, told by column 'who'" in errors
+    assert "one person, identified by column 'who'" in errors
     values = tomllib.loads(printed)
     assert (values["person_id"], values["rows_per_person"]) == ("who", 3)
     assert "who" not in values["columns"]
