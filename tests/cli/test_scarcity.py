@@ -61,7 +61,7 @@ def test_a_command_does_without_threads(dpm, people, tmp_path, monkeypatch):
 LIMITED = """
 import resource, sys
 import dpmondrian.estimator, dpmondrian.tables.files, dpmondrian.show.report, pyarrow.csv, pyarrow.parquet
-import dpmondrian.cli.cluster, dpmondrian.accounts.checkpoint, dpmondrian.tables.streams.file_stream
+import dpmondrian.cli.cluster, dpmondrian.accounts.checkpoint, dpmondrian.tables
 from dpmondrian.cli.main import main
 pages = int(open("/proc/self/statm").read().split()[0])
 assert "opendp" not in sys.modules
