@@ -31,7 +31,8 @@ from dpmondrian.dpm.settings import DEPTH
 from dpmondrian.engines.grid import Grid
 from dpmondrian.privacy.door import Door
 from dpmondrian.quality import adjusted_rand
-from dpmondrian_lab.datasets import DatasetNotFoundError, get, shapes
+from dpmondrian_lab.datasets import get, shapes
+from dpmondrian_lab.exceptions import DatasetNotFoundError
 from dpmondrian_lab.pages.figures.style import drawing
 
 FOLDER = Path(__file__).parent / "images"

@@ -16,13 +16,13 @@ from dpmondrian.dpm.joining.bridges import (
     BRIDGE_BINS,
     FLAT_SHARE,
     Bridges,
+    LeafGroups,
     Strength,
     _neighbouring_pairs,
     measure_bridges,
 )
 from dpmondrian.dpm.joining.hierarchy import CAN_BE_APART, Joined, hierarchy_of, join_leaves
 from dpmondrian.dpm.joining.joins import FLAT_STRENGTH, Joins
-from dpmondrian.dpm.joining.order import Groups
 from dpmondrian.dpm.tree.grower import GrownTree, Node
 from dpmondrian.release.tree import Tree
 from dpmondrian_lab.datasets import shapes
@@ -259,7 +259,7 @@ def random_bridges(seed: int, n_leaves: int = 7) -> tuple[Bridges, np.ndarray]:
 @pytest.mark.parametrize("seed", range(6))
 def test_strengths_are_the_same_both_ways(seed):
     bridges, _ = random_bridges(seed)
-    groups, number = Groups.of_leaves(bridges), np.arange(7)
+    groups, number = LeafGroups.of_leaves(bridges), np.arange(7)
     at_most = np.array([groups.strengths_at_most(i, number) for i in number])
     np.testing.assert_array_equal(at_most, at_most.T)
     for i, j in combinations(number, 2):
@@ -270,7 +270,7 @@ def test_strengths_are_the_same_both_ways(seed):
 @pytest.mark.parametrize("seed", range(6))
 def test_bridges_of_groups_are_the_sums_of_their_members(seed):
     bridges, _ = random_bridges(seed)
-    groups = Groups.of_leaves(bridges)
+    groups = LeafGroups.of_leaves(bridges)
     for first, second in ((0, 3), (0, 5), (1, 2)):
         groups.join(first, second)
     block = np.ix_([0, 3, 5], [1, 2])
@@ -282,7 +282,7 @@ def test_bridges_of_groups_are_the_sums_of_their_members(seed):
 
 def test_rows_that_noise_could_explain_do_not_join_first():
     ways = {(0, 1): [50, 20, 19, 20, 50], (0, 2): [50, 20, 21, 20, 50]}
-    groups = Groups.of_leaves(measured(ways, [50] * 3, [100.0] * 3, deviation=5.0)[0])
+    groups = LeafGroups.of_leaves(measured(ways, [50] * 3, [100.0] * 3, deviation=5.0)[0])
     assert groups.strengths_at_most(0, np.array([1]))[0] == 1.0
     assert groups.strengths_at_most(0, np.array([2]))[0] < 0.1
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from dpmondrian.dpm.draws import COUNT
-from dpmondrian.dpm.tree.consistency import consistent_counts
-from dpmondrian.dpm.tree.grower import GrownTree, Node
+from dpmondrian.dpm.tree.grower import GrownTree, Node, consistent_counts
 from dpmondrian.exceptions import ParameterError
 from dpmondrian.forecast import count_error, make_design
 from dpmondrian.privacy.door import Door

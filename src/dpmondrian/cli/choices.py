@@ -82,8 +82,8 @@ def _check_algorithms(names: tuple[str, ...]) -> None:
 
 
 def _check_data_sets(target: str, names: tuple[str, ...]) -> None:
-    from dpmondrian_lab.datasets.files import DatasetError
     from dpmondrian_lab.datasets.registry import get
+    from dpmondrian_lab.exceptions import DatasetError
     from dpmondrian_lab.pages.targets import TARGETS
 
     for name in names:

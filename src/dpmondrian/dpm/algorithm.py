@@ -33,8 +33,7 @@ from dpmondrian.dpm.scores import STEPS
 from dpmondrian.dpm.scores.combine import Score
 from dpmondrian.dpm.scores.valley import ValleyScore
 from dpmondrian.dpm.settings import Settings
-from dpmondrian.dpm.tree.consistency import consistent_counts
-from dpmondrian.dpm.tree.grower import GrownTree, SplitRule, grow
+from dpmondrian.dpm.tree.grower import GrownTree, SplitRule, consistent_counts, grow
 from dpmondrian.dpm.tree.intervals import choose_n_intervals
 from dpmondrian.engines.base import Engine
 from dpmondrian.engines.grid import Grid

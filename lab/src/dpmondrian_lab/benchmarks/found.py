@@ -23,7 +23,8 @@ from sklearn.cluster import KMeans
 
 from dpmondrian import DPM, NotReleasableWarning
 from dpmondrian.quality import adjusted_rand, evaluate
-from dpmondrian_lab.datasets import DatasetNotFoundError, get, shapes
+from dpmondrian_lab.datasets import get, shapes
+from dpmondrian_lab.exceptions import DatasetNotFoundError
 from dpmondrian_lab.experiments.perform import SILHOUETTE_SEED
 from dpmondrian_lab.experiments.store_files import append_line, write_whole
 from dpmondrian_lab.pages.figures.style import drawing, plain_log_ticks, save, top_legend

@@ -19,7 +19,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian_lab.experiments.rows import Row, RowsError, read_rows, write_rows
+from dpmondrian_lab.exceptions import RowsError
+from dpmondrian_lab.experiments.rows import Row, read_rows, write_rows
 from dpmondrian_lab.experiments.spec import Run
 from dpmondrian_lab.experiments.store_files import append_line, write_whole
 

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 
+from dpmondrian_lab.exceptions import RowsError
 from dpmondrian_lab.experiments.catalogue import EXPERIMENTS, make_experiment
-from dpmondrian_lab.experiments.rows import Row, RowsError
+from dpmondrian_lab.experiments.rows import Row
 from dpmondrian_lab.experiments.store import Store
 from dpmondrian_lab.experiments.store_files import write_whole
 from dpmondrian_lab.pages.checks import check_all

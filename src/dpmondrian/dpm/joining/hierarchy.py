@@ -9,9 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.dpm.joining.bridges import Bridges, Strength, squared_distances
+from dpmondrian.dpm.joining.bridges import Bridges, LeafGroups, Strength, squared_distances
 from dpmondrian.dpm.joining.joins import FLAT_STRENGTH, Joins
-from dpmondrian.dpm.joining.order import Groups
 from dpmondrian.dpm.tree.grower import GrownTree
 
 __all__ = ["CAN_BE_APART", "DOUBT", "Hierarchy", "Joined", "hierarchy_of", "join_leaves"]
@@ -71,7 +70,7 @@ def join_leaves(bridges: Bridges, inhabited: NDArray[np.bool_], places: NDArray[
         Centres of the leaves.
     """
     n_leaves = len(inhabited)
-    groups, places, number = Groups.of_leaves(bridges), places.copy(), np.arange(n_leaves)
+    groups, places, number = LeafGroups.of_leaves(bridges), places.copy(), np.arange(n_leaves)
     leaves = [number[i : i + 1] for i in range(n_leaves)]
     strength = np.array([groups.strengths_at_most(i, number) for i in range(n_leaves)])
     distance = squared_distances(places)
