@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from dpmondrian import DPM, Budget, DataError, ParameterError
+from dpmondrian.dpm.plan import DEFAULT_SHARES, zcdp_plan
 from dpmondrian.privacy.door import Door
-from dpmondrian.privacy.plan import DEFAULT_SHARES, zcdp_plan
 from dpmondrian.tables import persons
 from dpmondrian.tables.frames import read_table
 from dpmondrian.tables.persons import PersonLimit, kept, kept_in_passes, row_hashes
@@ -278,7 +278,7 @@ def test_a_fit_keeps_so_many_rows_per_person(frame):
     two = DPM(epsilon=5.0, bounds=bounds, person_id="who", rows_per_person=2, random_state=0).fit(table)
     assert two.cluster_sizes_.sum() == pytest.approx(4000 * (1 + 7 / 8), abs=250)
     assert len(two.labels_) == len(table)
-    assert "told by column 'who'" in str(two.privacy_)
+    assert "identified by column 'who'" in str(two.privacy_)
     assert "at most 2 of them were kept" in str(two.privacy_)
     assert two.release_.parameters["person_id"] == "who"
 

@@ -12,11 +12,14 @@ from scipy.stats import norm
 
 from dpmondrian import DPM, BudgetError, Schema
 from dpmondrian.cli.main import main
-from dpmondrian.privacy.accountants.pld import Composition, composed_loss
+from dpmondrian.privacy.accountants.pld import Composition
 from dpmondrian.privacy.ledger import Entry
-from dpmondrian.release.explain import of_hundred
-from dpmondrian.release.statement import PrivacyStatement, no_privacy
+from dpmondrian.privacy.second_accountant import composed_loss
+from dpmondrian.release.statement import ADD_OR_REMOVE, SECURE, PrivacyStatement
+from dpmondrian.release.unit import Unit, unit_of
 from dpmondrian.schema.columns import Estimate
+from dpmondrian.show.words.numbers import of_hundred
+from dpmondrian_lab.peers.statements import no_privacy
 
 ALPHAS = (0.01, 0.05, 0.1)
 ROWS = np.vstack([np.full((300, 2), 20.0), np.full((300, 2), 80.0)])
@@ -37,8 +40,8 @@ def entry(mechanism, cost, delta=0.0):
 
 def statement(epsilon, delta, currency, *entries, **more):
     fields = {
-        "rho": None, "releasable": True, "unit": "one row", "neighbours": "one row", "rows_per_person": 1,
-        "variant": "default", "bounds": (), "randomness": "secure", "version": "0",
+        "rho": None, "releasable": True, "unit": Unit(), "neighbours": ADD_OR_REMOVE, "rows_per_person": 1,
+        "variant": "default", "bounds": (), "randomness": SECURE, "version": "0",
     }  # fmt: skip
     return PrivacyStatement(epsilon=epsilon, delta=delta, currency=currency, entries=entries, **(fields | more))
 
@@ -161,7 +164,8 @@ def test_a_composed_loss_says_more_than_zcdp():
 def test_several_rows_of_a_person_are_one_unit():
     """Noise grows with the rows of a person, so the bounds for the person stay."""
     one, three = fitted().privacy_.explain(), fitted(rows_per_person=3).privacy_.explain()
-    assert three.unit == "one person with up to 3 rows"
+    assert three.unit == unit_of(3, None)
+    assert "one person with up to 3 rows" in str(three)
     assert (three.advantage, three.rates) == (pytest.approx(one.advantage), one.rates)
 
 

@@ -218,7 +218,7 @@ def test_data_frames(library):
     assert len(suggested.privacy.entries) == 4  # nothing is spent on truth values
     one = suggest_bounds(library(table()), 1.0, columns=["income"], person_id="who")
     assert list(one.bounds) == ["income"]
-    assert "one person" in one.privacy.unit
+    assert one.privacy.unit.of == "person"
 
 
 def test_all_tables_of_the_same_rows_give_the_same():
@@ -380,7 +380,7 @@ def test_json(parquet):
 def test_persons(parquet):
     code, printed, errors = dpm_schema(parquet, *SUGGEST, "--person-id", "who", "--rows-per-person", 3)
     assert code == 0
-    assert "one person, told by column 'who'" in errors
+    assert "one person, identified by column 'who'" in errors
     values = tomllib.loads(printed)
     assert (values["person_id"], values["rows_per_person"]) == ("who", 3)
     assert "who" not in values["columns"]

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from dpmondrian.engines.resources import Resources
     from dpmondrian.estimator import DPM
     from dpmondrian.release.release import Release
-    from dpmondrian.tables.files import Source
+    from dpmondrian.tables import Files, Source
 
 __all__ = ["PUBLISHED", "cluster", "cluster_files"]
 
@@ -136,7 +136,7 @@ def cluster(
         if as_json:
             say_text(json.dumps(_document(release, folder, labels), indent=2))
         elif not quiet:
-            _print(release, facts, folder, labels)
+            _print(release, folder, labels)
 
 
 def cluster_files(
@@ -158,6 +158,7 @@ def cluster_files(
     from dpmondrian.common.whole_files import check_new_folder, free_reserve, new_folder
     from dpmondrian.engines.resources import Resources
     from dpmondrian.estimator import DPM
+    from dpmondrian.tables import open_files
 
     resources = resources or Resources()
     model = DPM(bounds=facts.bounds, person_id=facts.person_id, rows_per_person=facts.rows_per_person, **parameters)
@@ -172,13 +173,14 @@ def cluster_files(
         finished = finished_release(run_file, own_facts, sources, quiet)
     if labels and finished is None:
         check_new_folder(sensitive_folder(folder))
+    rows = open_files(sources)
 
     def fitted(bars: FitBars) -> Release:
         told = replace(resources, reading=bars.read)
         try:
             with _doubts_shown():
                 model.fit(
-                    list(sources),
+                    rows,
                     budget=ledger,
                     checkpoint=run_file,
                     progress=bars.draw,
@@ -194,13 +196,13 @@ def cluster_files(
             release = fitted(bars)
         else:
             with new_folder(folder) as unfinished:
-                check_rows(sources, facts.kinds_to_read)
+                check_rows(rows, facts.kinds_to_read)
                 release = fitted(bars)
                 free_reserve(unfinished)
                 write_release(release, unfinished)
     if labels:  # only now: they take another pass over the files, and what is paid for must not be lost if that fails
         with release_told(folder):
-            _write_sensitive(release, model, sources, sensitive_folder(folder), quiet, resources.threads)
+            _write_sensitive(release, model, rows, sensitive_folder(folder), quiet, resources.threads)
     if run_file is not None:
         run_file.remove()
     return release
@@ -247,9 +249,7 @@ noise, and is not private in any sense. It is for whoever may see the rows thems
 """
 
 
-def _write_sensitive(
-    release: Release, model: DPM, sources: Sequence[Source], folder: Path, quiet: bool, threads: int | None
-) -> None:
+def _write_sensitive(release: Release, model: DPM, rows: Files, folder: Path, quiet: bool, threads: int | None) -> None:
     """Write the folder with the cluster of every row; what a killed command left of it is replaced."""
     from dpmondrian.cli.progress import FitBars
     from dpmondrian.common.whole_files import new_private_file, remove_leftovers
@@ -268,7 +268,7 @@ def _write_sensitive(
             remove_leftovers(path)
         with new_private_file(notice, overwrite=True) as file:
             file.write(NOTICE.encode())
-        write_labels(table, release, on_missing, sources, threads, bars.read, overwrite=True)
+        write_labels(table, release, on_missing, rows, threads, bars.read, overwrite=True)
         with lasting(folder, finished=folder):
             failed.pop_all()
 
@@ -338,13 +338,12 @@ def _document(release: Release, folder: Path, labels: bool) -> dict[str, Any]:
     }
 
 
-def _print(release: Release, facts: Public, folder: Path, labels: bool) -> None:
+def _print(release: Release, folder: Path, labels: bool) -> None:
     from dpmondrian.cli.show import print_clusters
     from dpmondrian.forecast.doubts import noisy_rows
     from dpmondrian.privacy.promise import promise_doubts
 
-    # Without a word about people, sizes are numbers of rows.
-    print_clusters(release, "people" if facts.people_known and facts.rows_per_person == 1 else "rows")
+    print_clusters(release)
     say(f"Written to {folder}: release.json, centres.csv and report.html (open it in a browser).")
     if not release.privacy.releasable:
         say(_NOT_RELEASABLE)

@@ -14,7 +14,7 @@ from dpmondrian.cli.show import say
 
 if TYPE_CHECKING:
     from dpmondrian.accounts.checkpoint import Checkpoint
-    from dpmondrian.tables.source import Source
+    from dpmondrian.tables import Source
 
 __all__ = ["facts_of_command", "finished_release"]
 

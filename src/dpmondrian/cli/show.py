@@ -15,14 +15,12 @@ if TYPE_CHECKING:
 
     from dpmondrian.quality.comparison import Comparison
     from dpmondrian.release.release import Release
-    from dpmondrian_lab.pages.tables import Table
 
 __all__ = [
     "console",
     "print_clusters",
     "print_comparison",
     "print_fitting",
-    "print_table",
     "say",
     "say_text",
     "table_of",
@@ -88,16 +86,10 @@ def _n_fitting(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -
     return len(head)
 
 
-def print_clusters(release: Release, counted: str | None = None) -> None:
-    """Print size and centre of the clusters of a release, each with its standard error; of very many the first ones.
-
-    Parameters
-    ----------
-    release : Release
-    counted : str, optional
-        What sizes are numbers of; None: what the release says.
-    """
-    from dpmondrian.show.report.selection import counted_in
+def print_clusters(release: Release) -> None:
+    """Print size and centre of the clusters of a release, each with its standard error; of very many the first ones."""
+    from dpmondrian.show.texts import counted_text
+    from dpmondrian.show.words import ENGLISH as WORDS
 
     names = release.schema.centre_names[:_MOST_COLUMNS]
     rows = [
@@ -110,7 +102,7 @@ def print_clusters(release: Release, counted: str | None = None) -> None:
             zip(release.sizes, release.size_errors, release.centres, release.centre_errors, strict=True)
         )
     ]
-    head = ("cluster", counted or counted_in(release), *names)
+    head = (WORDS("table.cluster"), counted_text(release.tree.counted), *names)
     n_names = print_fitting(head, rows[:_MOST_CLUSTERS], _title(release)) - 2
     more = [(len(rows) - _MOST_CLUSTERS, "cluster"), (len(release.schema.centre_names) - n_names, "column")]
     left_out = " and ".join(plural(number, f"more {what}") for number, what in more if number > 0)
@@ -120,11 +112,16 @@ def print_clusters(release: Release, counted: str | None = None) -> None:
 
 def _title(release: Release) -> str:
     """Return how many clusters there are, and what they cost in all."""
+    from dpmondrian.show.words import ENGLISH as WORDS
+
     privacy = release.privacy
-    total = f"epsilon = {privacy.epsilon + privacy.bounds_epsilon:g}"
-    if privacy.bounds_epsilon:
-        total += f" ({privacy.bounds_epsilon:g} of it for the bounds)"
-    return f"{plural(len(release.centres), 'cluster')}, {total}, delta = {privacy.delta:g}"
+    numbers = {
+        "n": len(release.centres),
+        "epsilon": f"{privacy.epsilon + privacy.bounds_epsilon:g}",
+        "bounds_epsilon": f"{privacy.bounds_epsilon:g}",
+        "delta": f"{privacy.delta:g}",
+    }
+    return WORDS("table.title.bounds" if privacy.bounds_epsilon else "table.title", **numbers)
 
 
 def print_comparison(compared: Comparison) -> None:
@@ -134,26 +131,3 @@ def print_comparison(compared: Comparison) -> None:
         for name, value in compared.release.items()
     ]
     console().print(table_of(("metric", "release", "KMeans (not private)"), rows))
-
-
-def print_table(table: Table) -> None:
-    """Print means (standard deviations); a star marks the best private algorithm of each metric."""
-    from dpmondrian_lab.pages.names import METRIC_NAMES, algorithm_name, data_set_name
-    from dpmondrian_lab.pages.tables import text_of
-
-    for data_set in dict.fromkeys(data_set for data_set, _, _ in table):
-        metrics = list(dict.fromkeys(metric for d, metric, _ in table if d == data_set))
-        algorithms = list(dict.fromkeys(algorithm for d, _, algorithm in table if d == data_set))
-        rows = [
-            [
-                algorithm_name(algorithm),
-                *(
-                    text_of(metric, table[data_set, metric, algorithm].summary)
-                    + (" *" if table[data_set, metric, algorithm].best else "")
-                    for metric in metrics
-                ),
-            ]
-            for algorithm in algorithms
-        ]
-        head = ("", *(METRIC_NAMES[metric] for metric in metrics))
-        console().print(table_of(head, rows, data_set_name(data_set)))

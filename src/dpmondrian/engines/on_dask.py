@@ -28,9 +28,7 @@ from dpmondrian.engines.remote import Coding, HashedRows, added, answered, guard
 from dpmondrian.engines.resources import Resources
 from dpmondrian.exceptions import DataError
 from dpmondrian.schema.coordinates import Coordinates
-from dpmondrian.tables.frames import Reader, Table
-from dpmondrian.tables.identities import identities_of_values
-from dpmondrian.tables.persons import PersonLimit
+from dpmondrian.tables import PersonLimit, Reader, Table, identities_of_values
 
 __all__ = ["DaskEngine", "DaskSource"]
 

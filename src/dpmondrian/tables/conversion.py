@@ -24,7 +24,6 @@ __all__ = [
     "kind_of",
     "table_of",
     "target_schema",
-    "without_rows",
     "without_types",
 ]
 
@@ -106,13 +105,6 @@ def without_types(kinds: Mapping[str, Kind]) -> Any:
     return pyarrow.schema(
         [(name, pyarrow.float64() if kind == "number" else pyarrow.string()) for name, kind in kinds.items()]
     )
-
-
-def without_rows(schema: Any) -> Any:
-    """Return an empty record batch: readers yield it first, so that a table has its types also when it has no rows."""
-    import pyarrow
-
-    return pyarrow.record_batch([pyarrow.array([], field.type) for field in schema], schema=schema)
 
 
 def table_of(source: Origin, batches: Iterable[Any], target: Any) -> Any:

@@ -21,10 +21,10 @@ from dpmondrian.schema.columns import OTHER, Category
 from dpmondrian.schema.texts import canonical_text, texts_of_column
 from dpmondrian.tables.identities import check_ids_of
 from dpmondrian.tables.persons import PersonLimit, kept, person_hashes, row_hashes
+from dpmondrian.tables.sizes import BLOCK_ROWS
 
-__all__ = ["BLOCK_ROWS", "Reader", "Table", "read_table"]
+__all__ = ["Reader", "Table", "read_table"]
 
-BLOCK_ROWS = 16_384
 MOST_COLUMNS = 2**20
 """With more, squared distances would no longer be exact (``docs/privacy/representation.md``)."""
 

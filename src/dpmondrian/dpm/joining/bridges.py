@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.dpm.centres.clipped import Means
+from dpmondrian.dpm.draws import BRIDGE
 from dpmondrian.engines.base import Engine
 from dpmondrian.privacy.door import Door
 
@@ -179,12 +180,12 @@ def measure_bridges(
     pair_of = np.full((n_leaves, n_leaves), -1, dtype=np.int64)
     pair_of[first, second] = pair_of[second, first] = np.arange(len(first))
     exact_counts = engine.bridge_counts(centres, pair_of, len(first), BRIDGE_BINS)
-    noisy_counts = door.counts(None, exact_counts, "bridge").astype(np.float64)
+    noisy_counts = door.counts(BRIDGE, None, exact_counts).astype(np.float64)
     ways, others = noisy_counts[:-n_leaves].reshape(-1, BRIDGE_BINS), noisy_counts[-n_leaves:]
     profile = np.zeros((n_leaves, n_leaves, BRIDGE_BINS))
     profile[first, second], profile[second, first] = ways, ways[:, ::-1]
     near = others + profile[:, :, :MIDDLE].sum(axis=(1, 2))
-    deviation = door.count_deviation(None, "bridge")
+    deviation = door.deviation(BRIDGE)
     bridges = Bridges(
         profile, pair_of >= 0, _facing(centres, first, second), np.maximum(sizes, 1.0), size_errors, deviation
     )

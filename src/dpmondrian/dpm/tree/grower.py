@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmondrian.dpm.draws import COUNT, SPLIT
 from dpmondrian.dpm.scores.combine import NodeCuts
 from dpmondrian.engines.base import Engine, Splits
 from dpmondrian.engines.grid import Grid
@@ -99,6 +100,12 @@ class GrownTree:
         """Numbers of the nodes without children, in order."""
         return [leaf.number for leaf in self.leaves]
 
+    def by_node(self, of_leaf: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return what belongs to each leaf by the number of its node, -1 at inner nodes."""
+        of_node = np.full(len(self.nodes), -1, dtype=np.int64)
+        of_node[self.leaf_numbers] = of_leaf
+        return of_node
+
 
 def grow(engine: Engine, door: Door, grid: Grid, rule: SplitRule, noisy_total: int) -> GrownTree:
     """Return the tree of private cuts.
@@ -119,7 +126,7 @@ def grow(engine: Engine, door: Door, grid: Grid, rule: SplitRule, noisy_total: i
         if not open_nodes:
             break
         choices, exact_sides = _choose(door, rule, level, open_nodes, cuts)
-        noisy_sides = door.counts(level + 1, exact_sides.ravel()).reshape(-1, 2).tolist()
+        noisy_sides = door.counts(COUNT, level + 1, exact_sides.ravel()).reshape(-1, 2).tolist()
         splits = Splits(len(nodes) + 2 * len(open_nodes))
         grown: list[Node] = []
         waiting: list[Node] = []
@@ -158,7 +165,7 @@ def _choose(
 ) -> tuple[list[tuple[int, int]], NDArray[np.int64]]:
     """Return the chosen (column, cut) of each node and the exact numbers of rows on its two sides."""
     ranges = [rule.selection_range(min(node.noisy_count, _LARGEST_COUNT), level) for node in open_nodes]
-    picks = door.select("split", level, [node_cuts.exact_scores for node_cuts in cuts], ranges)
+    picks = door.select(SPLIT, level, [node_cuts.exact_scores for node_cuts in cuts], ranges)
     choices = [node_cuts.position(pick) for node_cuts, pick in zip(cuts, picks, strict=True)]
     exact_sides = [node_cuts.exact_sides(*choice) for node_cuts, choice in zip(cuts, choices, strict=True)]
     return choices, np.array(exact_sides, dtype=np.int64)
