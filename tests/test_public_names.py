@@ -123,5 +123,6 @@ def test_import_is_light_and_takes_no_network():
     assert in_fresh_interpreter() == "[]"
 
 
+@pytest.mark.slow
 def test_a_fit_takes_no_network():
     in_fresh_interpreter("--fit")

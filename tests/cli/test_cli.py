@@ -24,6 +24,7 @@ def test_the_version():
     assert (done.returncode, done.stdout) == (0, f"dpm {__version__}\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [(), *((name,) for name in COMMANDS)])
 def test_every_help_has_an_example(command):
     done = dpm(*command, "--help")
@@ -57,6 +58,7 @@ def test_an_unknown_command_is_wrong_use():
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_fetch_lists_the_data_sets_and_refuses_unknown_ones():
     listed = dpm("fetch")
     assert listed.returncode == 0

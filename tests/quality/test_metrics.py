@@ -89,6 +89,7 @@ def test_silhouette_of_one_cluster_is_minus_one(rows):
     assert silhouette(rows, np.full(len(rows), 3)) == -1.0
 
 
+@pytest.mark.slow
 def test_silhouette_of_a_subsample_with_one_cluster_is_minus_one(rows):
     label = np.zeros(len(rows), dtype=np.int64)
     drawn = np.random.RandomState(0).permutation(len(rows))[:100]
@@ -139,6 +140,7 @@ def test_evaluate_gives_what_the_single_functions_give(clustered):
     }
 
 
+@pytest.mark.slow
 def test_evaluate_leaves_out_what_cannot_be_known(clustered):
     rows, _ = clustered
     assert set(evaluate(rows, None, rows[:2], [], 30.0)) == {"n_centres", "inertia", "silhouette"}
