@@ -11,6 +11,8 @@ import pytest
 from dpmondrian import Budget
 from dpmondrian.accounts.checkpoint import Checkpoint, RunJournal
 from dpmondrian.cli import cluster as command
+from dpmondrian.cli.continuing import facts_of_command
+from dpmondrian.tables.files import Source
 
 from .conftest import BOUNDS, HEADER, people_lines
 
@@ -113,30 +115,82 @@ def test_results_that_were_not_written_are_written_for_nothing(dpm, arguments, t
     assert not (tmp_path / "run.ckpt").exists()
 
 
-@pytest.mark.parametrize("stage", ["finished", "begun"])
-def test_a_run_is_not_continued_on_a_file_that_was_changed_after_it(
-    dpm, arguments, people, tmp_path, stage, stop_after_every, request
-):
-    if stage == "begun":
+@pytest.fixture(params=["finished", "begun"])
+def stopped(dpm, arguments, tmp_path, stop_after_every, request):
+    """Return a function that runs a command, which must refuse the checkpoint of a run that was stopped, at no cost."""
+    if request.param == "begun":
         stop_after_every(3)
         assert dpm(*arguments).code == 130
     else:
         request.getfixturevalue("unwritten")
     checkpoint, spent = tmp_path / "run.ckpt", Budget(tmp_path / "budget.json").read()
-    content, later = checkpoint.read_bytes(), checkpoint.stat().st_mtime_ns + 1
-    people.write_text("\n".join([HEADER, *people_lines(seed=9)]) + "\n")
-    os.utime(people, ns=(later, later))
-    done = dpm(*arguments)
-    assert done.code == 1
-    assert f"{str(people)!r} was changed after it. Nothing was drawn or spent." in done.err
-    assert "delete the checkpoint" in done.err
-    assert f"touch {checkpoint}" in done.err
-    assert checkpoint.read_bytes() == content
-    assert not (tmp_path / "out").exists()
-    assert Budget(tmp_path / "budget.json").read() == spent
-    os.utime(checkpoint, ns=(later, later))
+    content = checkpoint.read_bytes()
     stop_after_every(1000)
+
+    def refused(words, *arguments):
+        done = dpm(*arguments)
+        assert done.code == 1
+        assert words in done.err
+        assert "Nothing was drawn or spent." in done.err
+        assert "delete the checkpoint" in done.err
+        assert checkpoint.read_bytes() == content
+        assert not (tmp_path / "out").exists()
+        assert Budget(tmp_path / "budget.json").read() == spent
+        return done
+
+    return refused
+
+
+OTHER_ROWS = "belongs to a run on other rows"
+
+
+def test_a_run_is_not_continued_on_a_file_that_was_changed_after_it(dpm, arguments, people, tmp_path, stopped):
+    before = people.stat().st_mtime_ns
+    people.write_text("\n".join([HEADER, *people_lines(seed=9)]) + "\n")
+    for later in (before + 1, before - 10**9, before + 10**15):
+        os.utime(people, ns=(later, later))
+        os.utime(tmp_path / "run.ckpt")
+        stopped(OTHER_ROWS, *arguments)
+
+
+def test_a_run_is_not_continued_on_another_file(dpm, arguments, people, tmp_path, stopped):
+    """That of February, which is older than the checkpoint of January's run, or than a copy of it."""
+    other = people.with_name("february.csv")
+    other.write_text("\n".join([HEADER, *people_lines(seed=9)]) + "\n")
+    os.utime(other, ns=(people.stat().st_mtime_ns,) * 2)
+    os.utime(tmp_path / "run.ckpt")
+    stopped(OTHER_ROWS, *[other if word == people else word for word in arguments])
+    stopped(OTHER_ROWS, arguments[0], other, *arguments[1:])
+
+
+def test_a_run_is_not_continued_on_a_file_that_took_the_place_of_its_own(dpm, arguments, people, tmp_path, stopped):
+    status = people.stat()
+    other = people.with_name("february.csv")
+    other.write_text(people.read_text())
+    os.utime(other, ns=(status.st_mtime_ns,) * 2)
+    other.replace(people)
+    done = stopped("was put there, renamed or given other permissions after it", *arguments)
+    assert f"touch {tmp_path / 'run.ckpt'}" in done.err
+    os.utime(tmp_path / "run.ckpt")
     assert dpm(*arguments).code == 0
+
+
+def test_a_query_tells_the_table_too(dpm, tmp_path, monkeypatch):
+    """And the log of a database, in which its latest rows are."""
+    (tmp_path / "t.db").write_bytes(b"")
+    sources = [Source(tmp_path / "t.db", query) for query in ("SELECT 1", "SELECT 2")]
+    first, second = (facts_of_command(tmp_path / "out", [source])["table"] for source in sources)
+    (tmp_path / "t.db-wal").write_bytes(b"")
+    third = facts_of_command(tmp_path / "out", sources[:1])["table"]
+    assert len({first, second, third}) == 3
+
+
+def test_a_digest_of_the_table_says_nothing_of_its_rows(people, tmp_path):
+    time = people.stat().st_mtime_ns
+    before = facts_of_command(tmp_path / "out", [Source(people)])
+    people.write_text(HEADER + "\n")
+    os.utime(people, ns=(time, time))
+    assert facts_of_command(tmp_path / "out", [Source(people)]) == before
 
 
 def test_a_run_is_not_continued_by_a_command_for_another_folder(dpm, arguments, people, tmp_path, unwritten):

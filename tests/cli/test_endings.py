@@ -66,6 +66,13 @@ def test_a_finished_folder_that_cannot_get_its_name_is_kept(dpm, people, tmp_pat
     assert sorted(os.listdir(tmp_path / kept)) == ["centres.csv", "release.json", "report.html"]
 
 
+def test_nearly_nothing_is_loaded_before_interrupts_are_heard():
+    """Until then an interrupt ends in a traceback."""
+    code = "import sys; before = {*sys.modules}; import dpmondrian.cli.main; print(*sorted({*sys.modules} - before))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split() == ["dpmondrian", "dpmondrian.cli", "dpmondrian.cli.main"]
+
+
 def test_an_interrupt_while_commands_are_loaded(monkeypatch, capsys):
     class Finder:
         def find_spec(self, name, *_):

@@ -6,9 +6,9 @@ from html.parser import HTMLParser
 import pytest
 
 from dpmondrian.release.explain import right_of_hundred
-from dpmondrian.release.statement import no_privacy
 from dpmondrian.schema.columns import Column
 from dpmondrian.show.report import release_html, statement_html
+from dpmondrian_lab.peers.statements import no_privacy
 
 
 class Piece(HTMLParser):

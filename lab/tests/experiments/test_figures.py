@@ -6,11 +6,12 @@ import re
 
 import pytest
 
+from dpmondrian.exceptions import PlotsMissingError
 from dpmondrian_lab.experiments.catalogue import EXPERIMENTS
 from dpmondrian_lab.experiments.rows import Row, write_rows
 from dpmondrian_lab.experiments.store import Store
 from dpmondrian_lab.pages.figures.shares import best_and_worst
-from dpmondrian_lab.pages.figures.style import FiguresMissingError, drawing
+from dpmondrian_lab.pages.figures.style import drawing
 from dpmondrian_lab.pages.names import PAPER_METRICS, style
 from dpmondrian_lab.pages.targets import TARGETS
 
@@ -81,12 +82,12 @@ def test_without_rows_nothing_is_drawn(tmp_path):
 
 
 def test_every_algorithm_looks_different():
-    from dpmondrian_lab.experiments.algorithms import ALGORITHMS
+    from dpmondrian_lab.peers.registry import EVALUATED
 
-    looks = {(style(key).colour, style(key).stripes) for key in ALGORITHMS}
-    assert len(looks) == len(ALGORITHMS)
+    looks = {(style(key).colour, style(key).stripes) for key in EVALUATED}
+    assert len(looks) == len(EVALUATED)
 
 
 def test_without_matplotlib_there_is_a_way_out(without_matplotlib):
-    with pytest.raises(FiguresMissingError, match=r"pip install 'dpmondrian\[plots\]'"), drawing():
+    with pytest.raises(PlotsMissingError, match=r"pip install 'dpmondrian\[plots\]'"), drawing():
         pass

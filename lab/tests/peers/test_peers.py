@@ -21,13 +21,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dpmondrian import BoundsError, DataError, NotReleasableWarning, ParameterError
 from dpmondrian.privacy.mechanisms.sampler import Sampler
-from dpmondrian.release.statement import UnsoundStatement
 from dpmondrian_lab.peers.base import Peer
 from dpmondrian_lab.peers.dp_lloyd import DPLloyd
 from dpmondrian_lab.peers.em_mc import EMMC
 from dpmondrian_lab.peers.fast_lloyd import FastLloyd
 from dpmondrian_lab.peers.lsh_splits import LSHSplits
 from dpmondrian_lab.peers.pe_means import PEMeans
+from dpmondrian_lab.peers.statements import UnsoundStatement
 
 SOUND = {"DP-Lloyd": DPLloyd, "LSH-Splits": LSHSplits, "FastLloyd": FastLloyd, "PE-means": PEMeans, "EM-MC": EMMC}
 UNSOUND = ("DP-Lloyd", "LSH-Splits", "EM-MC")

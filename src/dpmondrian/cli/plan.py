@@ -87,7 +87,7 @@ def _check_picture(picture: Path | None) -> None:
             f"The name of the picture must end with one of {', '.join(_PICTURES)}. Got {picture.name!r}.",
             param_hint="--picture",
         )
-    from dpmondrian_lab.pages.figures.style import drawing
+    from dpmondrian.show.drawing import drawing
 
     with drawing():
         pass
@@ -115,7 +115,7 @@ def _draw(expected: Forecast, path: Path) -> None:
     import io
 
     from dpmondrian.common.whole_files import put_bytes
-    from dpmondrian_lab.pages.figures.style import drawing
+    from dpmondrian.show.drawing import drawing
 
     content = io.BytesIO()
     with drawing() as pyplot:

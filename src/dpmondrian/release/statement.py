@@ -9,8 +9,8 @@ from dataclasses import MISSING, asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpmondrian._version import __version__
+from dpmondrian.common.checks import LEAST_DELTA
 from dpmondrian.common.printable import printable
-from dpmondrian.privacy.accountants.zcdp import LEAST_DELTA
 from dpmondrian.privacy.ledger import Entry
 from dpmondrian.privacy.plan import Plan
 from dpmondrian.schema.columns import Schema
@@ -22,10 +22,8 @@ __all__ = [
     "NOT_PROTECTED",
     "SECURE",
     "PrivacyStatement",
-    "UnsoundStatement",
     "earlier_fits_words",
     "make_statement",
-    "no_privacy",
     "unit_words",
 ]
 
@@ -180,44 +178,6 @@ class PrivacyStatement:
         return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
-@dataclass(frozen=True)
-class UnsoundStatement(PrivacyStatement):
-    """The statement of code that does not keep its promise: `epsilon` is infinite, `releasable` is False.
-
-    Attributes
-    ----------
-    claimed_epsilon : float or None
-        What the published code promises; None where it promises nothing.
-    drawn_epsilon : float
-        What its draws alone cost by the ledger, were there no other defect.
-    defects : tuple of str
-        Why no finite epsilon holds.
-    """
-
-    claimed_epsilon: float | None = None
-    drawn_epsilon: float = 0.0
-    defects: tuple[str, ...] = ()
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> PrivacyStatement:
-        """Refuse: what holds no promise is not read back as a release."""
-        raise ValueError("a statement without a guarantee is not part of a release")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the statement as plain JSON values; the infinite epsilon is None."""
-        return {**super().to_dict(), "epsilon": None}
-
-    def _words(self) -> list[str]:
-        lines = ["NOT RELEASABLE: no finite epsilon holds, for these reasons:", *(f"- {item}" for item in self.defects)]
-        if self.claimed_epsilon is not None:
-            lines.append(
-                f"Claimed: epsilon = {self.claimed_epsilon:g}. What was drawn costs epsilon = {self.drawn_epsilon:.4g}"
-                + (f" at delta = {self.delta:g}" if self.delta else "")
-                + ", even without the reasons above."
-            )
-        return [*lines, f"Randomness: {self.randomness}. Variant: {self.variant}. dpmondrian {self.version}."]
-
-
 def _domain_words(column: Mapping[str, Any]) -> str:
     """Return what is public about the values of a column, such as "age [0, 120]"."""
     if "categories" in column:
@@ -250,26 +210,6 @@ def _typed(record: type[_Record], values: Mapping[str, Any]) -> _Record:
         if not isinstance(value, kinds) or wrong_truth or (isinstance(value, float) and not math.isfinite(value)):
             raise TypeError(f"the field {item.name!r} of the privacy statement has the wrong type")
     return record(**values)
-
-
-def no_privacy() -> UnsoundStatement:
-    """Return the statement of an algorithm that is not private and does not claim to be."""
-    return UnsoundStatement(
-        epsilon=math.inf,
-        delta=0.0,
-        rho=None,
-        releasable=False,
-        unit="nobody",
-        neighbours="none",
-        rows_per_person=1,
-        variant="not private",
-        currency="epsilon",
-        entries=(),
-        bounds=(),
-        randomness="a seed or NumPy's generator",
-        version=__version__,
-        defects=("nothing here is private: centres and sizes are exact",),
-    )
 
 
 def earlier_fits_words(n_fits: int) -> str:
@@ -306,30 +246,21 @@ def make_statement(
     if person_id is not None:
         kept = "one of them was kept" if rows_per_person == 1 else f"at most {rows_per_person} of them were kept"
         rows = f"all rows of one person, of which {kept}, chosen at random{multiplied}"
-    fields_of_all: dict[str, Any] = {
-        "delta": plan.delta,
-        "rho": plan.rho,
-        "unit": unit_words(rows_per_person, person_id),
-        "neighbours": f"one arises from the other by adding or removing {rows}",
-        "rows_per_person": rows_per_person,
-        "variant": variant,
-        "currency": plan.currency,
-        "accountant": plan.accountant,
-        "entries": entries,
-        "bounds": tuple(schema.to_dict()),
-        "bounds_epsilon": schema.bounds_epsilon(rows_per_person, person_id),
-        "randomness": (SECURE if secure else "a seed; reproducible, not private"),
-        "version": __version__,
-        "earlier_fits": earlier_fits,
-    }
-    if not plan.defects:
-        releasable = secure and (schema.estimate is None or schema.estimate.releasable)
-        return PrivacyStatement(epsilon=plan.epsilon, releasable=releasable, **fields_of_all)
-    return UnsoundStatement(
-        epsilon=math.inf,
-        releasable=False,
-        claimed_epsilon=plan.epsilon,
-        drawn_epsilon=plan.composed(entries),
-        defects=plan.defects,
-        **fields_of_all,
+    return PrivacyStatement(
+        epsilon=plan.epsilon,
+        releasable=secure and (schema.estimate is None or schema.estimate.releasable),
+        delta=plan.delta,
+        rho=plan.rho,
+        unit=unit_words(rows_per_person, person_id),
+        neighbours=f"one arises from the other by adding or removing {rows}",
+        rows_per_person=rows_per_person,
+        variant=variant,
+        currency=plan.currency,
+        accountant=plan.accountant,
+        entries=entries,
+        bounds=tuple(schema.to_dict()),
+        bounds_epsilon=schema.bounds_epsilon(rows_per_person, person_id),
+        randomness=(SECURE if secure else "a seed; reproducible, not private"),
+        version=__version__,
+        earlier_fits=earlier_fits,
     )

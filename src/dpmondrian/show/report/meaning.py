@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dpmondrian.privacy.ledger import Entry
 from dpmondrian.release.explain import Explanation, explain
-from dpmondrian.release.statement import PrivacyStatement, UnsoundStatement
+from dpmondrian.release.statement import PrivacyStatement
 from dpmondrian.show.report.words import clean, count, number
 
 __all__ = [
@@ -71,7 +71,7 @@ def plain_number(value: float) -> str:
 
 def guarantee_line(privacy: PrivacyStatement) -> str:
     """Return the guarantee in one sentence."""
-    if isinstance(privacy, UnsoundStatement) or math.isinf(privacy.epsilon):
+    if math.isinf(privacy.epsilon):
         return "No finite epsilon holds: this is not private."
     epsilon = total_epsilon(privacy)
     promise = f"epsilon = {plain_number(epsilon)}"

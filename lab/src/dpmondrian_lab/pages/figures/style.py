@@ -1,59 +1,17 @@
-"""The look of all figures, and how they are saved: PNG and SVG, the same bytes for the same rows."""
+"""How figures are drawn (`drawing` of the core) and saved: PNG and SVG, the same bytes for the same rows."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from dpmondrian.exceptions import DPMondrianError
-from dpmondrian_lab.experiments.store_files import write_whole
+from dpmondrian.common.whole_files import put_bytes
+from dpmondrian.show.drawing import drawing
 from dpmondrian_lab.pages.names import algorithm_name, style
 
-__all__ = ["FiguresMissingError", "drawing", "plain_log_ticks", "save", "top_legend"]
-
-_LOOK: Any = {
-    "figure.dpi": 120,
-    "savefig.dpi": 120,
-    "font.size": 9,
-    "font.family": ["DejaVu Sans"],  # comes with matplotlib, so the picture is the same everywhere
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": False,
-    "axes.axisbelow": True,
-    "axes.titlesize": 9.5,
-    "grid.color": "#DDDDDD",
-    "grid.linewidth": 0.6,
-    "legend.frameon": False,
-    "hatch.linewidth": 0.7,
-    "svg.hashsalt": "dpmondrian",
-    "svg.fonttype": "path",
-}
-
-
-class FiguresMissingError(DPMondrianError):
-    """Figures cannot be drawn, because matplotlib is not installed."""
-
-
-@contextmanager
-def drawing() -> Iterator[Any]:
-    """Give matplotlib's pyplot, without a screen and with our look; close all figures afterwards."""
-    try:
-        import matplotlib
-    except ModuleNotFoundError:
-        raise FiguresMissingError(
-            "Figures need matplotlib, which is not installed. Get it with: pip install 'dpmondrian[plots]'"
-        ) from None
-    matplotlib.use("agg")
-    import matplotlib.pyplot as plt
-
-    with matplotlib.rc_context(_LOOK):
-        try:
-            yield plt
-        finally:
-            plt.close("all")
+__all__ = ["drawing", "plain_log_ticks", "save", "top_legend"]
 
 
 def save(figure: Any, folder: Path, name: str) -> list[Path]:
@@ -63,7 +21,7 @@ def save(figure: Any, folder: Path, name: str) -> list[Path]:
         content = io.BytesIO()
         figure.savefig(content, format=kind, bbox_inches="tight", metadata=left_out)
         paths.append(folder / f"{name}.{kind}")
-        write_whole(paths[-1], content.getvalue())
+        put_bytes(paths[-1], content.getvalue(), overwrite=True, make_folder=True)
     return paths
 
 
