@@ -130,6 +130,7 @@ def test_ids_that_look_alike_are_different_people(way, made):
 NEIGHBOURS = [("7", "007"), ("7", "+7"), ("7", "7.0"), ("ann", " ann"), ("true", "True"), ("7", "x"), ("0", "-0")]
 
 
+@pytest.mark.slow
 @every_way
 @pytest.mark.parametrize(("there", "added"), NEIGHBOURS)
 def test_somebody_who_is_added_pushes_nobody_out(way, there, added, made):
@@ -241,6 +242,7 @@ def pandas_objects(tables, folder):
 PARTS = {"Parquet": parquet_files, "Arrow": arrow_files, "dataset": arrow_dataset, "Dask": dask_parts}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parts", PARTS)
 @pytest.mark.parametrize("pair", DIFFERENT)
 def test_parts_with_ids_of_different_kinds_are_refused(parts, pair, tmp_path):

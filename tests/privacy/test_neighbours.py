@@ -155,6 +155,7 @@ def adversarial_rows(rows):
     return found
 
 
+@pytest.mark.slow
 @every_config
 def test_one_row_more_or_less(config):
     rows = base_rows()
@@ -170,6 +171,7 @@ def test_one_row_more_or_less(config):
     assert {query for query, part in used.items() if part < overpaid.get(query, 0.95)} == set()
 
 
+@pytest.mark.slow
 def test_runs_do_what_these_tests_are_about():
     """The recorded runs cut, choose radii, regroup and clip; otherwise the comparison would be idle."""
     asked = {
@@ -189,6 +191,7 @@ def test_runs_do_what_these_tests_are_about():
     assert all(query.parts > 1 for query in counted)  # noise in parts of a row
 
 
+@pytest.mark.slow
 @where_leaves_are_joined
 def test_bridges_and_levels(config):
     """They are asked, and one row changes them by what is paid for: by all of it, or nearly."""
@@ -217,6 +220,7 @@ def test_bridges_and_levels_of_a_person_with_several_rows(config):
     compare(rows, np.insert(rows, 10, others[-3:], axis=0), parameters)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", ["default", "pure"])
 @pytest.mark.parametrize("min_cluster_size", [130, 40])
 def test_nodes_that_try_again(config, min_cluster_size):
@@ -240,6 +244,7 @@ def test_nodes_that_try_again(config, min_cluster_size):
     assert used["split"] > 0.95
 
 
+@pytest.mark.slow
 @every_config
 @pytest.mark.parametrize("n_rows", [0, 1, 2])
 def test_tiny_tables(config, n_rows):
@@ -260,6 +265,7 @@ def test_rows_with_missing_values(config, on_missing, bad):
     assert used["count"] == (0.0 if on_missing == "drop" else pytest.approx(1.0))
 
 
+@pytest.mark.slow
 @every_config
 def test_several_rows_of_one_person(config):
     rows = base_rows()
@@ -301,6 +307,7 @@ row_values = st.tuples(
 )
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None, max_examples=250)
 @given(
     st.lists(row_values, max_size=25),
@@ -396,6 +403,7 @@ def test_one_row_raises_silhouettes_by_no_more_than_all_steps(rows, centres, dat
         assert changes.tolist() == np.array(alone).tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", ["default", "k", "pure", "paper", "directions", "cut categories"])
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
 @pytest.mark.parametrize("on_missing", ["drop", "middle"])
@@ -545,6 +553,7 @@ BROKEN_ENGINES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("engine", "config"), BROKEN_ENGINES)
 def test_a_broken_engine_is_caught(engine, config):
     rows = base_rows()
@@ -630,6 +639,7 @@ BROKEN_JOINING = [
 ]
 
 
+@pytest.mark.slow
 @where_leaves_are_joined
 @pytest.mark.parametrize("engine", BROKEN_JOINING)
 def test_an_engine_that_is_broken_where_leaves_are_joined_is_caught(engine, config):

@@ -113,6 +113,7 @@ def test_probabilities_set_aside_count():
 # --- other people's code ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 5.0])
 def test_riskcal_agrees(epsilon):
     """On dp-accounting's distribution of the actual entries."""

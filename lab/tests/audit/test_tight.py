@@ -179,6 +179,7 @@ def test_a_sampler_whose_own_noise_is_five_percent_too_small_is_refuted(monkeypa
     assert sampled.divergence() > 1.02 * sampled.claimed_divergence
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", OURS)
 def test_transcripts_of_all_plans_have_the_divergence_of_their_exact_laws(key):
     plan = plan_of(key, epsilon=4.0, max_depth=1)
