@@ -38,16 +38,22 @@ def test_public_names():
         "NotReleasableWarning",
         "OutputError",
         "ParameterError",
+        "PlotsMissingError",
         "PrivacyStatement",
         "RandomnessError",
         "Release",
         "ReleaseFileError",
         "Resources",
         "Schema",
+        "TableSchema",
         "Tree",
         "WeakPromiseWarning",
         "__version__",
+        "forecast",
+        "read_schema",
+        "render_report",
         "suggest_bounds",
+        "write_schema",
     ]
 
 
@@ -57,6 +63,14 @@ def test_every_public_name_is_there():
         assert getattr(dpmondrian, name) is not None
     with pytest.raises(AttributeError, match="DPMM"):
         dpmondrian.DPMM  # noqa: B018
+
+
+def test_the_forecast_can_be_called_whatever_was_imported_before():
+    """The room that makes forecasts has the name of the function, and importing a part of it puts it in the function's place."""
+    from dpmondrian.forecast.outlook import forecast
+
+    assert callable(dpmondrian.forecast)
+    assert inspect.signature(dpmondrian.forecast) == inspect.signature(forecast)
 
 
 def undocumented(thing, path: str) -> list[str]:

@@ -6,18 +6,12 @@
 Names are loaded when they are first used, so that ``import dpmondrian`` itself is quick.
 """
 
-from __future__ import annotations
-
-from importlib import import_module
-
-from dpmondrian._version import __version__
-
-TYPE_CHECKING = (
-    False  # not from typing, which takes longer to load than all else here, and until then ``dpm`` hears no signal
-)
+# Nothing is imported here: until this module and `dpmondrian.cli.main` are loaded, an interrupt of ``dpm`` ends in a traceback.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from dpmondrian._version import __version__
     from dpmondrian.accounts.budget import Budget
     from dpmondrian.engines.resources import Resources
     from dpmondrian.estimator import DPM
@@ -32,14 +26,18 @@ if TYPE_CHECKING:
         NotReleasableWarning,
         OutputError,
         ParameterError,
+        PlotsMissingError,
         RandomnessError,
         ReleaseFileError,
         WeakPromiseWarning,
     )
+    from dpmondrian.forecast import forecast
     from dpmondrian.release.release import Release
     from dpmondrian.release.statement import PrivacyStatement
     from dpmondrian.release.tree import Tree
     from dpmondrian.schema.columns import Category, Column, Schema
+    from dpmondrian.schema.files import TableSchema, read_schema, write_schema
+    from dpmondrian.show.report import render_report
     from dpmondrian.suggest.bounds import suggest_bounds
 
 __all__ = [
@@ -57,19 +55,26 @@ __all__ = [
     "NotReleasableWarning",
     "OutputError",
     "ParameterError",
+    "PlotsMissingError",
     "PrivacyStatement",
     "RandomnessError",
     "Release",
     "ReleaseFileError",
     "Resources",
     "Schema",
+    "TableSchema",
     "Tree",
     "WeakPromiseWarning",
     "__version__",
+    "forecast",
+    "read_schema",
+    "render_report",
     "suggest_bounds",
+    "write_schema",
 ]
 
 _HOMES = {
+    "__version__": "_version",
     "DPM": "estimator",
     "Budget": "accounts.budget",
     "Category": "schema.columns",
@@ -78,12 +83,19 @@ _HOMES = {
     "Release": "release.release",
     "Resources": "engines.resources",
     "Schema": "schema.columns",
+    "TableSchema": "schema.files",
     "Tree": "release.tree",
+    "forecast": "forecast",
+    "read_schema": "schema.files",
+    "render_report": "show.report",
     "suggest_bounds": "suggest.bounds",
+    "write_schema": "schema.files",
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
+    from importlib import import_module
+
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOMES.get(name, 'exceptions')}"), name)

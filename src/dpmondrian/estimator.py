@@ -18,24 +18,26 @@ from sklearn.utils.validation import check_is_fitted
 from dpmondrian.accounts.spending import Spending, held_journal, run_facts
 from dpmondrian.common import checks as check
 from dpmondrian.common.interrupts import lasting, undisturbed
-from dpmondrian.dpm.algorithm import Clustering, cluster, make_plan
+from dpmondrian.dpm.algorithm import cluster
+from dpmondrian.dpm.plan import make_plan
 from dpmondrian.dpm.settings import Settings, check_columns, checked_settings
 from dpmondrian.engines.local import LocalEngine, LocalSource
 from dpmondrian.engines.missing import MISSING_RULES
 from dpmondrian.engines.resources import Resources
-from dpmondrian.engines.sources import Source, carried, open_source
+from dpmondrian.engines.sources import EngineSource, carried, open_source
 from dpmondrian.exceptions import DataError, NotReleasableWarning, ParameterError, WayOut
 from dpmondrian.privacy.door import OBSERVER, Door
+from dpmondrian.release.assembly import released_centres, released_tree
 from dpmondrian.release.labelling import Labeller
 from dpmondrian.release.release import Release
 from dpmondrian.release.statement import PrivacyStatement, make_statement
 from dpmondrian.release.tree import Tree
 from dpmondrian.release.unit import counted_in
-from dpmondrian.schema.columns import Bounds, Schema, categories_in, names_in
+from dpmondrian.schema.bounds import GivenBounds
+from dpmondrian.schema.columns import Bounds, Schema
 from dpmondrian.schema.coordinates import Coordinates
 from dpmondrian.show.doubts import warn_of_few_rows, warn_of_promise
-from dpmondrian.tables.frames import Reader, Table
-from dpmondrian.tables.persons import PersonLimit
+from dpmondrian.tables import PersonLimit, Reader, Table
 
 if TYPE_CHECKING:
     from dpmondrian.accounts.budget import Budget
@@ -218,7 +220,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         ----------
         X : table of shape (n_samples, n_features)
             In memory: NumPy array, or pandas, polars or Arrow table. Of any size: path, glob or folder of Parquet, CSV or
-            Arrow files, or a list of these, or of `dpmondrian.tables.source.Source` where a delimiter or a query must be
+            Arrow files, or a list of these, or of `dpmondrian.tables.Source` where a delimiter or a query must be
             said; DuckDB relation; polars LazyFrame; Arrow Dataset; function that returns a new Arrow RecordBatchReader at each
             call. Of all these only the columns that `bounds` names are read. On a cluster: Spark or Dask DataFrame, Dask Array;
             dpmondrian must be installed on the workers.
@@ -288,9 +290,10 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         remarks: list[Warning],
     ) -> None:
         """Cluster the rows and set the fitted attributes; add to the remarks what to warn of."""
-        source = open_source(X, Reader(categories_in(self.bounds), self.person_id), names_in(self.bounds))
+        bounds = GivenBounds(self.bounds)
+        source = open_source(X, Reader(bounds.categories, self.person_id), bounds.names)
         head = source.head
-        schema = Schema.from_bounds(self.bounds, head.names, head.whole)
+        schema = bounds.schema(head.names, head.whole)
         self._check_categories(schema, settings, head)
         coordinates = Coordinates(schema, settings.directions)
         plan = make_plan(settings)
@@ -311,7 +314,8 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             limit = PersonLimit(settings.rows_per_person, door.person_key()) if self.person_id is not None else None
             resources = resources or Resources()
             engine = stack.enter_context(source.engine(coordinates, self.on_missing, limit, resources))
-            clusters = _in_own_units(cluster(engine, door, coordinates.schema, settings), coordinates)
+            clusters = cluster(engine, door, coordinates.schema, settings)
+            centres, centre_errors = released_centres(clusters, coordinates)
             statement = make_statement(
                 door.plan,
                 door.close(),
@@ -325,11 +329,11 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             release = Release(
                 schema=schema,
                 named=head.named,
-                centres=clusters.centres,
-                centre_errors=clusters.centre_errors,
+                centres=centres,
+                centre_errors=centre_errors,
                 sizes=clusters.sizes,
                 size_errors=clusters.size_errors,
-                tree=replace(clusters.tree, counted=counted_in(settings.rows_per_person, settings.person_id)),
+                tree=released_tree(clusters, coordinates, counted_in(settings.rows_per_person, settings.person_id)),
                 privacy=statement,
                 parameters={"on_missing": self.on_missing} | settings.beyond_privacy(),
                 origin=spending.origin,
@@ -478,7 +482,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
-    def _source(self, X: Any) -> Source:
+    def _source(self, X: Any) -> EngineSource:
         """Return a table to predict on, with its columns in the order of the fit."""
         check_is_fitted(self)
         names = self.release_.schema.names if self.release_.named else None
@@ -530,20 +534,3 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.on_missing != "error"
         return tags
-
-
-def _in_own_units(clusters: Clustering, coordinates: Coordinates) -> Clustering:
-    """Return released clusters in the units of the given columns; cuts along directions stay as they are."""
-    if coordinates.plain:
-        return clusters
-    tree, centres = clusters.tree, coordinates.values(clusters.centres)
-    tree = replace(
-        tree,
-        threshold=coordinates.thresholds(tree.column, tree.threshold),
-        ranges=coordinates.rule_ranges,
-        leaf_centres=None if tree.leaf_centres is None else coordinates.values(tree.leaf_centres),
-        log_columns=coordinates.log_columns,
-        categories=coordinates.categories,
-    )
-    errors = coordinates.errors(clusters.centre_errors, centres)
-    return replace(clusters, centres=centres, centre_errors=errors, tree=tree)

@@ -11,6 +11,8 @@ import pytest
 from dpmondrian import Budget
 from dpmondrian.accounts.checkpoint import Checkpoint, RunJournal
 from dpmondrian.cli import cluster as command
+from dpmondrian.cli.continuing import facts_of_command
+from dpmondrian.tables.files import Source
 
 from .conftest import BOUNDS, HEADER, people_lines
 
@@ -112,30 +114,82 @@ def test_results_that_were_not_written_are_written_for_nothing(dpm, arguments, t
     assert not (tmp_path / "run.ckpt").exists()
 
 
-@pytest.mark.parametrize("stage", ["finished", "begun"])
-def test_a_run_is_not_continued_on_a_file_that_was_changed_after_it(
-    dpm, arguments, people, tmp_path, stage, stop_after_every, request
-):
-    if stage == "begun":
+@pytest.fixture(params=["finished", "begun"])
+def stopped(dpm, arguments, tmp_path, stop_after_every, request):
+    """Return a function that runs a command, which must refuse the checkpoint of a run that was stopped, at no cost."""
+    if request.param == "begun":
         stop_after_every(3)
         assert dpm(*arguments).code == 130
     else:
         request.getfixturevalue("unwritten")
     checkpoint, spent = tmp_path / "run.ckpt", Budget(tmp_path / "budget.json").read()
-    content, later = checkpoint.read_bytes(), checkpoint.stat().st_mtime_ns + 1
-    people.write_text("\n".join([HEADER, *people_lines(seed=9)]) + "\n")
-    os.utime(people, ns=(later, later))
-    done = dpm(*arguments)
-    assert done.code == 1
-    assert f"{str(people)!r} was changed after it. Nothing was drawn or spent." in done.err
-    assert "delete the checkpoint" in done.err
-    assert f"touch {checkpoint}" in done.err
-    assert checkpoint.read_bytes() == content
-    assert not (tmp_path / "out").exists()
-    assert Budget(tmp_path / "budget.json").read() == spent
-    os.utime(checkpoint, ns=(later, later))
+    content = checkpoint.read_bytes()
     stop_after_every(1000)
+
+    def refused(words, *arguments):
+        done = dpm(*arguments)
+        assert done.code == 1
+        assert words in done.err
+        assert "Nothing was drawn or spent." in done.err
+        assert "delete the checkpoint" in done.err
+        assert checkpoint.read_bytes() == content
+        assert not (tmp_path / "out").exists()
+        assert Budget(tmp_path / "budget.json").read() == spent
+        return done
+
+    return refused
+
+
+OTHER_ROWS = "belongs to a run on other rows"
+
+
+def test_a_run_is_not_continued_on_a_file_that_was_changed_after_it(dpm, arguments, people, tmp_path, stopped):
+    before = people.stat().st_mtime_ns
+    people.write_text("\n".join([HEADER, *people_lines(seed=9)]) + "\n")
+    for later in (before + 1, before - 10**9, before + 10**15):
+        os.utime(people, ns=(later, later))
+        os.utime(tmp_path / "run.ckpt")
+        stopped(OTHER_ROWS, *arguments)
+
+
+def test_a_run_is_not_continued_on_another_file(dpm, arguments, people, tmp_path, stopped):
+    """That of February, which is older than the checkpoint of January's run, or than a copy of it."""
+    other = people.with_name("february.csv")
+    other.write_text("\n".join([HEADER, *people_lines(seed=9)]) + "\n")
+    os.utime(other, ns=(people.stat().st_mtime_ns,) * 2)
+    os.utime(tmp_path / "run.ckpt")
+    stopped(OTHER_ROWS, *[other if word == people else word for word in arguments])
+    stopped(OTHER_ROWS, arguments[0], other, *arguments[1:])
+
+
+def test_a_run_is_not_continued_on_a_file_that_took_the_place_of_its_own(dpm, arguments, people, tmp_path, stopped):
+    status = people.stat()
+    other = people.with_name("february.csv")
+    other.write_text(people.read_text())
+    os.utime(other, ns=(status.st_mtime_ns,) * 2)
+    other.replace(people)
+    done = stopped("was put there, renamed or given other permissions after it", *arguments)
+    assert f"touch {tmp_path / 'run.ckpt'}" in done.err
+    os.utime(tmp_path / "run.ckpt")
     assert dpm(*arguments).code == 0
+
+
+def test_a_query_tells_the_table_too(dpm, tmp_path, monkeypatch):
+    """And the log of a database, in which its latest rows are."""
+    (tmp_path / "t.db").write_bytes(b"")
+    sources = [Source(tmp_path / "t.db", query) for query in ("SELECT 1", "SELECT 2")]
+    first, second = (facts_of_command(tmp_path / "out", [source])["table"] for source in sources)
+    (tmp_path / "t.db-wal").write_bytes(b"")
+    third = facts_of_command(tmp_path / "out", sources[:1])["table"]
+    assert len({first, second, third}) == 3
+
+
+def test_a_digest_of_the_table_says_nothing_of_its_rows(people, tmp_path):
+    time = people.stat().st_mtime_ns
+    before = facts_of_command(tmp_path / "out", [Source(people)])
+    people.write_text(HEADER + "\n")
+    os.utime(people, ns=(time, time))
+    assert facts_of_command(tmp_path / "out", [Source(people)]) == before
 
 
 def test_a_run_is_not_continued_by_a_command_for_another_folder(dpm, arguments, people, tmp_path, unwritten):
@@ -171,6 +225,14 @@ def deadly(real, left):
         return real(*arguments, **keywords)
     return call
 
+def command(arguments):
+    sys.argv = ["dpm", *arguments]
+    try:
+        main.main()
+    except SystemExit as leaving:
+        return leaving.code or 0
+    return 0
+
 def life(moment):
     process = os.fork()
     if process == 0:
@@ -178,12 +240,7 @@ def life(moment):
         for name in changing:
             setattr(os, name, deadly(getattr(os, name), left))
         sys.stdout = sys.stderr = open("told", "w")
-        sys.argv = ["dpm", *sys.argv[2:]]
-        code = 0
-        try:
-            main.main()
-        except SystemExit as leaving:
-            code = leaving.code or 0
+        code = command(sys.argv[3:])
         sys.stdout.flush()
         os._exit(code)
     return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
@@ -191,6 +248,9 @@ def life(moment):
 def state():
     return [os.path.exists(name) for name in ("out", "out-sensitive/labels.parquet", "run.ckpt")]
 
+own = list(sys.argv)
+assert command(json.loads(sys.argv[2])) == 0  # loads what each life would load
+sys.argv = own
 results = []
 for moment in range(60):
     for name in ("out", "out-sensitive"):
@@ -208,8 +268,10 @@ print(json.dumps(results))
 def test_a_kill_while_results_and_labels_are_written_can_be_continued(people, arguments, tmp_path, unwritten):
     """Before any call of the system that changes a name: in the end all is there once, and nothing hinders the next run."""
     (tmp_path / "finished.ckpt").write_bytes(unwritten)
-    command = [sys.executable, "-c", KILLED_AFTERWARDS, tmp_path, *arguments, "--labels", "--quiet"]
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=300, check=False)
+    options = ["--labels", "--quiet"]
+    first = json.dumps(list(map(str, ["cluster", people, *BOUNDS, "--out", tmp_path / "first", *options])))
+    command = [sys.executable, "-c", KILLED_AFTERWARDS, tmp_path, first, *arguments, *options]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     results = json.loads(done.stdout)
     assert [killed for killed, *_ in results] == [-signal.SIGKILL] * (len(results) - 1) + [0]

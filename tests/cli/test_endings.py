@@ -66,6 +66,13 @@ def test_a_finished_folder_that_cannot_get_its_name_is_kept(dpm, people, tmp_pat
     assert sorted(os.listdir(tmp_path / kept)) == ["centres.csv", "release.json", "report.html"]
 
 
+def test_nearly_nothing_is_loaded_before_interrupts_are_heard():
+    """Until then an interrupt ends in a traceback."""
+    code = "import sys; before = {*sys.modules}; import dpmondrian.cli.main; print(*sorted({*sys.modules} - before))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split() == ["dpmondrian", "dpmondrian.cli", "dpmondrian.cli.main"]
+
+
 def test_an_interrupt_while_commands_are_loaded(monkeypatch, capsys):
     class Finder:
         def find_spec(self, name, *_):
@@ -116,7 +123,8 @@ if place == "drawing":
     Spending.before_draw = charge_and_stick
 if place == "labels":
     cluster.write_labels = stick
-signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests may ignore it
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests may ignore signals, as nohup does
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 sys.argv[0] = "dpm"
 main()
 """
@@ -129,7 +137,7 @@ def stopped(place, number, arguments, look=lambda: None):
     assert running.stdout.readline() == "stuck\n"
     look()
     running.send_signal(number)
-    out, told = running.communicate(timeout=300)
+    out, told = running.communicate(timeout=600)
     assert out == ""
     return running.returncode, told
 

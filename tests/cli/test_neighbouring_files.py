@@ -13,7 +13,6 @@ from dpmondrian import estimator
 from dpmondrian.accounts import spending
 from dpmondrian.privacy.door import Door
 from dpmondrian.suggest import bounds as bounds_module
-from dpmondrian.tables.files import pieces_of
 
 from .conftest import BOUNDS, HEADER, people_lines
 
@@ -165,8 +164,8 @@ def test_the_comparison_notices_a_leak(twice, replaying, monkeypatch):
     """A command that told the number of rows would be caught."""
     from dpmondrian.cli import cluster as command
 
-    def talkative(sources, kinds):
-        print(f"{sum(piece.read().num_rows for source in sources for piece in pieces_of(source, kinds))} rows")
+    def talkative(rows, kinds):
+        print(f"{sum(piece.read().num_rows for file in rows.files for piece in file.pieces(kinds))} rows")
 
     monkeypatch.setattr(command, "check_rows", talkative)
     arguments = ["cluster", "data.csv", *BOUNDS, "--out", "out"]

@@ -34,7 +34,7 @@ PARAMETERS = {"bounds": {"x": (0, 100), "y": (0, 100)}, "random_state": 1, "epsi
 @pytest.fixture
 def many_tasks(monkeypatch):
     """Make every part a task of its own, and every record a few rows."""
-    monkeypatch.setattr(on_spark, "BLOCK_ROWS", 1)
+    monkeypatch.setattr(on_spark, "PART_ROWS", 1)
     monkeypatch.setattr(on_spark, "_RECORD_BYTES", 1000)
 
 

@@ -17,7 +17,7 @@ from dpmondrian.common.interrupts import StoppedError, Work, check, current_work
 from dpmondrian.common.threads import Threads
 from dpmondrian.engines.local import LocalEngine
 
-LONG = 60.0
+LONG = 600.0
 
 
 @pytest.fixture(autouse=True)
@@ -27,6 +27,12 @@ def _interrupts_are_raised():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch):
+    """Wait as long as it takes for a step that lasts and for work to end: the machine may be busy."""
+    monkeypatch.setattr(interrupts, "_PATIENCE", LONG)
 
 
 def interrupt():
@@ -103,7 +109,8 @@ def test_another_thread_than_the_main_one_works_itself():
     assert found == [thread]
 
 
-def test_an_interrupt_does_not_wait_for_work_that_is_stuck():
+def test_an_interrupt_does_not_wait_for_work_that_is_stuck(monkeypatch):
+    monkeypatch.setattr(interrupts, "_PATIENCE", 0.01)
     free = threading.Event()
 
     def stuck():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -9,18 +10,20 @@ import pytest
 
 from dpmondrian import DPM, NotReleasableWarning
 from dpmondrian.dpm.centres.clipped import Means
+from dpmondrian.dpm.draws import BRIDGE
 from dpmondrian.dpm.joining.bridges import (
     _NEIGHBOURS,
     BRIDGE_BINS,
     FLAT_SHARE,
     Bridges,
+    LeafGroups,
     Strength,
     _neighbouring_pairs,
     measure_bridges,
 )
-from dpmondrian.dpm.joining.hierarchy import CAN_BE_APART, Joined, join_leaves, with_hierarchy
+from dpmondrian.dpm.joining.hierarchy import CAN_BE_APART, Joined, hierarchy_of, join_leaves
 from dpmondrian.dpm.joining.joins import FLAT_STRENGTH, Joins
-from dpmondrian.dpm.joining.order import Groups
+from dpmondrian.dpm.tree.grower import GrownTree, Node
 from dpmondrian.release.tree import Tree
 from dpmondrian_lab.datasets import shapes
 
@@ -43,15 +46,15 @@ class ScriptedDoor:
     """Hands over the values it was given, whatever the exact ones are."""
 
     def __init__(self, released, deviation=1.0):
-        self.released, self.deviation, self.seen = np.asarray(released, dtype=np.int64), deviation, []
+        self.released, self._deviation, self.seen = np.asarray(released, dtype=np.int64), deviation, []
 
-    def counts(self, level, exact_counts, name):
-        self.seen.append((name, level, exact_counts))
+    def counts(self, draw, level, exact_counts):
+        self.seen.append((draw.name, level, exact_counts))
         return self.released
 
-    def count_deviation(self, level, name):
-        assert (name, level) == ("bridge", None)
-        return self.deviation
+    def deviation(self, draw):
+        assert draw == BRIDGE
+        return self._deviation
 
 
 def a_line(n_leaves: int) -> np.ndarray:
@@ -184,13 +187,13 @@ class NoisyDoor:
     """Adds normal noise."""
 
     def __init__(self, rng, deviation):
-        self.rng, self.deviation = rng, deviation
+        self.rng, self._deviation = rng, deviation
 
-    def counts(self, level, exact_counts, name):
-        return np.rint(exact_counts + self.rng.normal(0, self.deviation, len(exact_counts)))
+    def counts(self, draw, level, exact_counts):
+        return np.rint(exact_counts + self.rng.normal(0, self._deviation, len(exact_counts)))
 
-    def count_deviation(self, level, name):
-        return self.deviation
+    def deviation(self, draw):
+        return self._deviation
 
 
 def tiles(per_side: int, width: int = 1000) -> np.ndarray:
@@ -256,7 +259,7 @@ def random_bridges(seed: int, n_leaves: int = 7) -> tuple[Bridges, np.ndarray]:
 @pytest.mark.parametrize("seed", range(6))
 def test_strengths_are_the_same_both_ways(seed):
     bridges, _ = random_bridges(seed)
-    groups, number = Groups.of_leaves(bridges), np.arange(7)
+    groups, number = LeafGroups.of_leaves(bridges), np.arange(7)
     at_most = np.array([groups.strengths_at_most(i, number) for i in number])
     np.testing.assert_array_equal(at_most, at_most.T)
     for i, j in combinations(number, 2):
@@ -267,7 +270,7 @@ def test_strengths_are_the_same_both_ways(seed):
 @pytest.mark.parametrize("seed", range(6))
 def test_bridges_of_groups_are_the_sums_of_their_members(seed):
     bridges, _ = random_bridges(seed)
-    groups = Groups.of_leaves(bridges)
+    groups = LeafGroups.of_leaves(bridges)
     for first, second in ((0, 3), (0, 5), (1, 2)):
         groups.join(first, second)
     block = np.ix_([0, 3, 5], [1, 2])
@@ -279,7 +282,7 @@ def test_bridges_of_groups_are_the_sums_of_their_members(seed):
 
 def test_rows_that_noise_could_explain_do_not_join_first():
     ways = {(0, 1): [50, 20, 19, 20, 50], (0, 2): [50, 20, 21, 20, 50]}
-    groups = Groups.of_leaves(measured(ways, [50] * 3, [100.0] * 3, deviation=5.0)[0])
+    groups = LeafGroups.of_leaves(measured(ways, [50] * 3, [100.0] * 3, deviation=5.0)[0])
     assert groups.strengths_at_most(0, np.array([1]))[0] == 1.0
     assert groups.strengths_at_most(0, np.array([2]))[0] < 0.1
 
@@ -455,6 +458,15 @@ def test_few_leaves_are_all_neighbours_also_in_one_place(n_leaves):
         assert list(zip(first.tolist(), second.tolist(), strict=True)) == list(combinations(range(n_leaves), 2))
 
 
+def with_hierarchy(values, leaf_centres, bridges, joins) -> Tree:
+    """Return a released tree with the hierarchy that belongs to a grown tree of the same shape."""
+    nodes = [Node(number, -1, 0, np.zeros(2), np.zeros(2), 0) for number in range(len(values["left"]))]
+    for node, left, right in zip(nodes, values["left"], values["right"], strict=True):
+        node.children = None if left < 0 else (left, right)
+    hierarchy = hierarchy_of(GrownTree(nodes), leaf_centres, bridges, joins)
+    return replace(Tree.from_dict(("a", "b"), values), **vars(hierarchy))
+
+
 def test_cuts_of_the_tree_have_the_strength_between_their_sides():
     values = {
         "column": [0, -1, 0, -1, -1],
@@ -469,16 +481,12 @@ def test_cuts_of_the_tree_have_the_strength_between_their_sides():
     sizes, places = np.full(3, 100.0), a_line(3)
     bridges, inhabited = measured({(0, 1): EMPTY, (0, 2): EMPTY, (1, 2): [5] * 5}, [50] * 3, sizes, deviation=0.1)
     joins = join_leaves(bridges, inhabited, places).joins
-    tree = with_hierarchy(Tree.from_dict(("a", "b"), values), places, bridges, joins)
-    assert tree.strength is not None
+    tree = with_hierarchy(values, places, bridges, joins)
     assert tree.strength[[0, 2]] == pytest.approx([1.0, 0.5])
     assert np.isnan(tree.strength[[1, 3, 4]]).all()
     assert tree.joins is joins
     assert [len(tree.cut(k).sizes) for k in (1, 2, 3)] == [1, 2, 3]
     assert tree.cut(strength=0.8).sizes.tolist() == [200.0, 100.0]
-    lone = Tree.from_dict(
-        ("a", "b"),
-        {name: value[:1] if isinstance(value, list) else value for name, value in values.items()}
-        | {"column": [-1], "threshold": [None], "left": [-1], "right": [-1], "cluster": [0]},
-    )
+    lone = {name: value[:1] if isinstance(value, list) else value for name, value in values.items()}
+    lone |= {"column": [-1], "threshold": [None], "left": [-1], "right": [-1], "cluster": [0]}
     assert with_hierarchy(lone, places[:1], None, None).cut(1).sizes.tolist() == [300.0]

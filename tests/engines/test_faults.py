@@ -163,7 +163,7 @@ def test_a_disk_that_is_really_full(folder, tmp_path):
     (tmp_path / "small").mkdir()
     command = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", SMALL_DISK, "sh"]
     done = subprocess.run(
-        [*command, tmp_path / "small", sys.executable, folder], capture_output=True, text=True, timeout=200, check=False
+        [*command, tmp_path / "small", sys.executable, folder], capture_output=True, text=True, timeout=600, check=False
     )
     if done.returncode in (1, 77) and "DataError" not in done.stderr and not done.stdout:
         pytest.skip("A file system cannot be mounted here without rights.")

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from dpmondrian.dpm.tree.grower import Node
-from dpmondrian.dpm.tree.histograms import NodeHistograms
+from dpmondrian.dpm.tree.grower import Node, NodeHistograms
 from dpmondrian.engines.base import Splits
 from dpmondrian.engines.grid import Grid
 from dpmondrian.engines.local import LocalEngine

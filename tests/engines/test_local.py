@@ -84,8 +84,8 @@ def test_threads_blocks_and_memory_change_nothing(monkeypatch, n_threads, block_
     expected = answers(rows, on_missing)
     monkeypatch.setattr(threads, "_ROWS_PER_THREAD", 1)
     monkeypatch.setattr(threads.os, "cpu_count", lambda: 8)
-    monkeypatch.setattr(local, "BLOCK_ROWS", block_rows)
-    monkeypatch.setattr(coded, "BLOCK_ROWS", max(1, block_rows // 2))
+    monkeypatch.setattr(local, "PART_ROWS", block_rows)
+    monkeypatch.setattr(coded, "PART_ROWS", max(1, block_rows // 2))
     assert answers(rows, on_missing, Resources(memory=memory, threads=n_threads)) == expected
 
 
@@ -152,7 +152,7 @@ def test_a_block_that_is_made_anew_is_brought_to_where_it_was():
 @pytest.mark.parametrize("n_threads", [1, 3])
 @pytest.mark.parametrize("row", [0, 202])
 def test_a_missing_value_in_any_block_is_an_error(monkeypatch, n_threads, row):
-    monkeypatch.setattr(local, "BLOCK_ROWS", 37)
+    monkeypatch.setattr(local, "PART_ROWS", 37)
     monkeypatch.setattr(threads, "_ROWS_PER_THREAD", 1)
     rows = some_rows(203)
     rows[row, 1] = np.nan

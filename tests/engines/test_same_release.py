@@ -124,8 +124,8 @@ def test_no_division_of_the_rows_changes_a_byte(setting, n_rows, seed, sizes, n_
         expected = digest(table, parameters)
         patch.setattr(threads, "_ROWS_PER_THREAD", 10)
         patch.setattr(threads.os, "cpu_count", lambda: 8)
-        patch.setattr(local, "BLOCK_ROWS", block_rows)
-        patch.setattr(coded, "BLOCK_ROWS", max(1, block_rows // 2))
+        patch.setattr(local, "PART_ROWS", block_rows)
+        patch.setattr(coded, "PART_ROWS", max(1, block_rows // 2))
         resources = Resources(memory=memory, threads=n_threads)
         assert digest(shuffled, parameters, resources) == expected
         assert digest(readers(shuffled, sizes), parameters, resources) == expected

@@ -5,6 +5,7 @@ import resource
 import stat
 import subprocess
 import sys
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -36,18 +37,21 @@ def test_the_file_has_no_name_and_only_its_owner_can_read_it(tmp_path):
     with Store(0, str(tmp_path)) as store:
         store.keep(np.ones(100_000))
         assert list(tmp_path.iterdir()) == []
-        [file] = [info for info in _open_files() if info.st_size == 800_000]
+        [file] = open_files_of(tmp_path)
+        assert file.st_size == 800_000
         assert stat.S_IMODE(file.st_mode) == 0o600
         assert file.st_nlink == 0
-    assert not any(info.st_size == 800_000 for info in _open_files())
+    assert open_files_of(tmp_path) == []
 
 
-def _open_files():
+def open_files_of(folder):
+    """Return the state of the files of a folder that this process has open, also of those without a name."""
+    found = []
     for number in os.listdir("/proc/self/fd"):
-        try:
-            yield os.fstat(int(number))
-        except OSError:  # the folder's own descriptor is closed by now
-            continue
+        with suppress(OSError):  # closed meanwhile
+            if os.readlink(f"/proc/self/fd/{number}").startswith(f"{folder}/"):
+                found.append(os.fstat(int(number)))
+    return found
 
 
 def test_a_folder_that_is_not_there_is_said(tmp_path):

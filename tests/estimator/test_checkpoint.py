@@ -384,7 +384,7 @@ print(json.dumps(results))
 def test_a_kill_before_any_call_of_the_system_spends_nothing_twice(tmp_path, seed, every):
     """Of the checkpoint and of the budget, also in the middle of a write."""
     command = [sys.executable, "-c", KILLED, str(tmp_path), json.dumps(seed), str(every)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     results = json.loads(done.stdout)
     assert [killed for killed, *_ in results] == [True] * (len(results) - 1) + [False]

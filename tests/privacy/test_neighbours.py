@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from dpmondrian import DPM, Category, Column, Schema
 from dpmondrian.common import threads
-from dpmondrian.dpm.algorithm import cluster, make_plan
+from dpmondrian.dpm.algorithm import cluster
+from dpmondrian.dpm.plan import make_plan
 from dpmondrian.dpm.scores import STEPS
 from dpmondrian.engines import coded, local
 from dpmondrian.engines.local import LocalEngine
@@ -399,8 +400,8 @@ def test_order_blocks_and_threads_change_nothing(monkeypatch, config, n_threads,
     one, _ = run(rows, parameters)
     monkeypatch.setattr(frames, "BLOCK_ROWS", 37)
     monkeypatch.setattr(threads, "_ROWS_PER_THREAD", 10)
-    monkeypatch.setattr(local, "BLOCK_ROWS", 23)
-    monkeypatch.setattr(coded, "BLOCK_ROWS", 11)
+    monkeypatch.setattr(local, "PART_ROWS", 23)
+    monkeypatch.setattr(coded, "PART_ROWS", 11)
     monkeypatch.setattr(threads.os, "cpu_count", lambda: n_threads)
     shuffled, _ = run(np.random.default_rng(0).permutation(rows), parameters)
     for before, after in zip(one.queries, shuffled.queries, strict=True):
@@ -640,10 +641,10 @@ def test_an_engine_that_is_broken_where_leaves_are_joined_is_caught(engine, conf
 class SkipsEmptyGroups(Door):
     """Draws no noise where a group is empty: "there is nobody to protect"."""
 
-    def counts(self, level, exact_counts, name="count"):
+    def counts(self, draw, level, exact_counts):
         if not np.any(exact_counts):
             return np.asarray(exact_counts)
-        return super().counts(level, exact_counts, name)
+        return super().counts(draw, level, exact_counts)
 
 
 class LessNoise:

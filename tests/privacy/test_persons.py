@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from dpmondrian import DPM, Budget, DataError, ParameterError
+from dpmondrian.dpm.plan import DEFAULT_SHARES, zcdp_plan
 from dpmondrian.privacy.door import Door
-from dpmondrian.privacy.plan import DEFAULT_SHARES, zcdp_plan
 from dpmondrian.tables import persons
 from dpmondrian.tables.frames import read_table
 from dpmondrian.tables.persons import PersonLimit, kept, kept_in_passes, row_hashes

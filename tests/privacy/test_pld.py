@@ -11,31 +11,26 @@ import pytest
 from scipy.integrate import quad
 
 from dpmondrian import DPM, BudgetError, ParameterError
-from dpmondrian.privacy.accountants.joint import discreteness, gaussian_delta, joint_delta, least_multiplier
-from dpmondrian.privacy.accountants.pld import (
-    PLD_SLACK,
-    Composition,
-    bounded_range_delta,
-    least_factor,
-    recomputed_epsilon,
-)
-from dpmondrian.privacy.accountants.zcdp import epsilon_from_rho
-from dpmondrian.privacy.door import Door
-from dpmondrian.privacy.plan import (
+from dpmondrian.dpm.draws import COUNT
+from dpmondrian.dpm.plan import (
     CENTRE_PARTS_WITH_K,
     DEFAULT_SHARES,
     DEFAULT_SHARES_WITH_K,
     PAPER_SHARES,
-    Plan,
-    PlannedDraw,
-    bounds_plan,
     paper_plan,
     pld_plan,
     pure_plan,
     zcdp_plan,
 )
+from dpmondrian.privacy.accountants.pld import PLD_SLACK, Composition, bounded_range_delta, discreteness, least_factor
+from dpmondrian.privacy.accountants.zcdp import epsilon_from_rho
+from dpmondrian.privacy.door import Door
+from dpmondrian.privacy.plan import Plan, PlannedDraw
+from dpmondrian.privacy.second_accountant import recomputed_epsilon
+from dpmondrian.suggest.draws import bounds_plan
 from dpmondrian_lab.peers import EMMC, DPLloyd, FastLloyd, LSHSplits, PEMeans
 from dpmondrian_lab.peers.base import PeerSettings
+from dpmondrian_lab.peers.joint import gaussian_delta, joint_delta, least_multiplier
 
 GAUSSIAN = "discrete Gaussian"
 MOSTLY_SPLITS = {"splits": 0.9, "counts": 0.02, "bridges": 0.03, "centres": 0.05}
@@ -287,7 +282,7 @@ def peers_plans():
 def test_plans_of_peers_cost_no_more():
     for plan in peers_plans():
         assert not plan.defects
-        ours = Composition.of(plan.draws, plan.currency, fine=True).epsilon(plan.delta)
+        ours = plan.composition().epsilon(plan.delta)
         rounding = len(plan.draws) * 1e-4 * plan.epsilon
         assert ours <= plan.epsilon * (1 + 1e-6)
         assert recomputed_epsilon(plan) == pytest.approx(ours, abs=rounding)
@@ -353,7 +348,7 @@ def test_noise_factors_are_rounded_to_the_private_side():
 def gaussian_plan(n_draws, epsilon, delta):
     """Return a plan of counts alone that uses the whole budget."""
     z = least_multiplier(epsilon * (1 - PLD_SLACK), delta * (1 - PLD_SLACK)) * math.sqrt(n_draws) * (1 + 1e-9)
-    draws = [PlannedDraw("count", level, GAUSSIAN, z, 1 / (2 * z * z)) for level in range(n_draws)]
+    draws = [PlannedDraw(COUNT, level, GAUSSIAN, z, 1 / (2 * z * z)) for level in range(n_draws)]
     return Plan(epsilon, delta, "rho", tuple(draws), accountant="pld")
 
 

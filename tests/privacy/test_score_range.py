@@ -6,7 +6,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dpmondrian import DPM, Column, Schema
-from dpmondrian.dpm.algorithm import make_plan, split_rule
+from dpmondrian.dpm.algorithm import split_rule
+from dpmondrian.dpm.plan import make_plan
 from dpmondrian.dpm.scores import STEPS
 from dpmondrian.dpm.scores.centreness import centreness
 from dpmondrian.dpm.scores.combine import Score

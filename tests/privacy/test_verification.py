@@ -302,3 +302,37 @@ def test_shares_and_leaves_that_cannot_be_are_refused(releases):
     leaf = values["tree"]["column"].index(-1)
     for field, new in (("column", -10), ("left", 0), ("cluster", -1)):
         assert is_refused(changed(values, ("tree", field, leaf), new))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_trees_whose_parts_contradict_each_other_are_refused(releases, case):
+    values = releases[case]
+    tree = values["tree"]
+    leaves = [node for node, column in enumerate(tree["column"]) if column < 0]
+    inner = [node for node, column in enumerate(tree["column"]) if column >= 0]
+    assert inner
+    faults = [(("tree", "threshold", node), 50.0) for node in leaves]
+    faults += [(("tree", "cluster", node), new) for node in inner for new in (-2, 0)]
+    if tree.get("leaf_centres") is not None:
+        faults += [(("tree", name, node), 0.5) for node in leaves for name in ("strength", "strength_error")]
+    for path, new in faults:
+        assert is_refused(changed(values, path, new)), (path, new)
+
+
+def with_clusters(values, of_leaves):
+    """Return a release whose parts of the tree belong to other clusters."""
+    numbers = iter(of_leaves)
+    return changed(values, ("tree", "cluster"), [-1 if cut >= 0 else next(numbers) for cut in values["tree"]["column"]])
+
+
+@pytest.mark.parametrize("k", [2, 4, 9])
+def test_every_cluster_is_made_of_parts_of_the_tree(k):
+    """As far as there are parts: with fewer of them than clusters, some clusters have none, and no two parts share one."""
+    rows = np.repeat(np.linspace(5.0, 115.0, 4), 2000)[:, None]
+    values = json.loads(DPM(epsilon=5.0, bounds=(0, 120), n_clusters=k, max_depth=2).fit(rows).release_.to_json())
+    n_leaves = values["tree"]["column"].count(-1)
+    assert n_leaves > 1
+    assert not is_refused(values)
+    assert is_refused(with_clusters(values, [0] * n_leaves))
+    if k > n_leaves:
+        assert is_refused(with_clusters(values, [0, *range(n_leaves - 1)]))

@@ -12,12 +12,14 @@ from scipy.stats import norm
 
 from dpmondrian import DPM, BudgetError, Schema
 from dpmondrian.cli.main import main
-from dpmondrian.privacy.accountants.pld import Composition, composed_loss
+from dpmondrian.privacy.accountants.pld import Composition
 from dpmondrian.privacy.ledger import Entry
-from dpmondrian.release.statement import ADD_OR_REMOVE, SECURE, PrivacyStatement, no_privacy
+from dpmondrian.privacy.second_accountant import composed_loss
+from dpmondrian.release.statement import ADD_OR_REMOVE, SECURE, PrivacyStatement
 from dpmondrian.release.unit import Unit, unit_of
 from dpmondrian.schema.columns import Estimate
 from dpmondrian.show.words.numbers import of_hundred
+from dpmondrian_lab.peers.statements import no_privacy
 
 ALPHAS = (0.01, 0.05, 0.1)
 ROWS = np.vstack([np.full((300, 2), 20.0), np.full((300, 2), 80.0)])

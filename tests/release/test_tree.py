@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpmondrian.dpm.tree.consistency import consistent_counts
-from dpmondrian.dpm.tree.grower import GrownTree, Node
+from dpmondrian.dpm.tree.grower import GrownTree, Node, consistent_counts
 from dpmondrian.release.tree import Tree
 
 VARIANCES = {0: 100.0, 1: 9.0, 2: 40.0, 3: 2.5}

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dpmondrian import BoundsError, Column, ParameterError, Schema
+from dpmondrian.engines.views import view_of
 from dpmondrian.schema.coordinates import LEAST_VALUES, Coordinates, _log
 from dpmondrian.tables import frames
 from dpmondrian.tables.frames import read_table
@@ -56,7 +57,7 @@ def test_plain_coordinates_are_the_values_themselves():
     table = read_table(rows)
     assert plain.plain
     assert plain.schema is LINEAR
-    assert plain.view(table, "error") is table
+    assert view_of(table, plain, "error") is table
     assert plain.of_rows(rows) is rows
     assert plain.rule_ranges == LINEAR.ranges
     assert plain.values(rows) is rows
@@ -238,7 +239,7 @@ def test_a_changed_row_changes_its_own_coordinates_only(view):
 def test_blocks_of_a_view_are_the_coordinates_of_the_rows(view, monkeypatch):
     monkeypatch.setattr(frames, "BLOCK_ROWS", 64)
     rows = rows_of(view.given, 500)
-    table = view.view(read_table(rows), "error")
+    table = view_of(read_table(rows), view, "error")
     assert (table.n_rows, table.names) == (500, view.schema.names)
     blocks = list(table.blocks())
     assert len(blocks) == 8

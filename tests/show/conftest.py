@@ -190,7 +190,8 @@ def browser(tmp_path_factory):
     options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('profile')}")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     session = webdriver.Chrome(options=options, service=Service(driver))
-    session.set_page_load_timeout(30)
+    session.set_script_timeout(600)
+    session.set_page_load_timeout(600)
     yield session
     session.quit()
 

@@ -12,10 +12,9 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from dpmondrian.privacy.plan import paper_plan, pure_plan, zcdp_plan
+from dpmondrian.dpm.plan import paper_plan, pure_plan, zcdp_plan
 from dpmondrian.release.origin import Account, Cost, Origin
 from dpmondrian.release.release import Release
-from dpmondrian.release.statement import no_privacy
 from dpmondrian.release.unit import PERSON, Unit
 from dpmondrian.schema.columns import Category, Column
 from dpmondrian.show.html import harmless_json
@@ -24,6 +23,7 @@ from dpmondrian.show.report.palette import DARK, LIGHT, N_LOOKS, look_of
 from dpmondrian.show.report.scales import axis_of_column, default_columns, leaf_boxes
 from dpmondrian.show.words import ENGLISH
 from dpmondrian.show.words.numbers import clean, number, of_hundred, right_of_hundred, short_names, size_text
+from dpmondrian_lab.peers.statements import no_privacy
 
 SECTIONS = ("statement", "clusters", "rules", "profile", "map", "tree", "ledger", "inputs", "limits", "verify", "cite")
 VOID = {"meta", "br", "input", "rect", "path", "line"}

@@ -5,10 +5,10 @@ from html.parser import HTMLParser
 
 import pytest
 
-from dpmondrian.release.statement import no_privacy
 from dpmondrian.schema.columns import Column
 from dpmondrian.show.notebooks import release_html, statement_html
 from dpmondrian.show.words.numbers import right_of_hundred
+from dpmondrian_lab.peers.statements import no_privacy
 
 
 class Piece(HTMLParser):

@@ -539,8 +539,9 @@ def test_databases_are_opened_for_reading_only(made, monkeypatch):
     )
     for source in sources:
         read_columns(source, KINDS)
-    assert opened[0].endswith("people.db?mode=ro")
-    assert opened[1]["read_only"] is True
+    by_sqlite, by_duckdb = opened[:2], opened[2:]  # each for its columns, and for its rows
+    assert all(address.endswith("people.db?mode=ro") for address in by_sqlite)
+    assert [options["read_only"] for options in by_duckdb] == [True, True]
 
 
 def test_missing_duckdb_is_told(made, monkeypatch):

@@ -93,13 +93,13 @@ def test_the_page_is_written_whole_and_the_same_every_time(rows, tmp_path):
 
 def test_the_page_shows_claims_bounds_and_verdicts_side_by_side(rows):
     text = page_text(rows, TINY)
-    assert "Nothing was found wrong in ours. Refuted: DPM as published, DP-Lloyd as published." in text
-    assert "| DPM, variant paper | 1e-06 | 1 | 0.655 | 65.5 % | 0.665 | 98.5 % | 100.00 % |" in text
-    assert "| DPM, variant paper | 64 crowds, a row in the corner |" in text
-    line = next(line for line in text.splitlines() if line.startswith("| DPM as published | 1 |"))
+    assert "Nothing was found wrong in ours. Refuted: DPM, as published; DP-Lloyd, as published." in text
+    assert "| DPM, paper's variant | 1e-06 | 1 | 0.655 | 65.5 % | 0.665 | 98.5 % | 100.00 % |" in text
+    assert "| DPM, paper's variant | 64 crowds, a row in the corner |" in text
+    line = next(line for line in text.splitlines() if line.startswith("| DPM, as published | 1 |"))
     assert line.endswith("| **refuted** |")
-    assert "| interval size | DPM as published |" in text
-    assert "| sums | DPM, variant paper | 100 % | - |" in text
+    assert "| interval size | DPM, as published |" in text
+    assert "| sums | DPM, paper's variant | 100 % | - |" in text
 
 
 def test_the_page_shows_claimed_and_attained_curves(rows):
@@ -166,7 +166,7 @@ def test_the_command_prints_verdicts_and_writes_the_page(dpm, finished, rows, tm
     asked = finished(rows)
     code, out, _ = dpm("audit", "--quick", "--out", tmp_path / "page", "--seed", 3, "--jobs", 1)
     assert code == 0
-    assert "DPM as published" in out
+    assert "DPM, as published" in out
     assert "refuted" in out
     assert (tmp_path / "page" / "README.md").exists()
     assert (asked["effort"], asked["seed"], asked["jobs"]) == (Effort.quick(), 3, 1)

@@ -103,3 +103,22 @@ def test_nothing_to_draw_is_a_failure(tmp_path):
 
 def test_names_are_split_at_commas():
     assert split_names(" a, b,,a ") == ("a", "b")
+
+
+def test_an_output_that_is_a_file_is_noticed_before_anything_runs(tmp_path):
+    (tmp_path / "out").write_text("in the way")
+    done = dpm_reproduce(
+        "table2", "--data-sets", "blobs-2000x5-4", "--algorithms", "dpm", "--out", str(tmp_path / "out")
+    )
+    assert done.returncode == 1
+    assert "cannot be written to" in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+
+
+def test_a_line_of_the_store_that_is_no_run_is_told(tmp_path):
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / "kopt.jsonl").write_text("{}\n")
+    done = dpm_reproduce("table2", "--data-sets", "blobs-2000x5-4", "--algorithms", "dpm", "--out", str(tmp_path))
+    assert done.returncode == 1
+    assert "holds a line that is no run" in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr

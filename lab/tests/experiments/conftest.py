@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from dpmondrian_lab.experiments.algorithms import ALGORITHMS
 from dpmondrian_lab.experiments.catalogue import make_experiment
 from dpmondrian_lab.experiments.rows import Row
 from dpmondrian_lab.experiments.spec import Run
+from dpmondrian_lab.peers.registry import EVALUATED
 
 QUALITY = {"dpm": 0.001, "dpm_k": 0.0005, "kmeans": 1e-17}
 
@@ -18,7 +18,7 @@ QUALITY = {"dpm": 0.001, "dpm_k": 0.0005, "kmeans": 1e-17}
 def made_metrics(run: Run) -> dict[str, float]:
     """Return metrics that depend on the run alone."""
     generator = np.random.default_rng(run.seed)
-    distance = QUALITY.get(run.algorithm, 0.02 * list(ALGORITHMS).index(run.algorithm)) * generator.uniform(0.8, 1.2)
+    distance = QUALITY.get(run.algorithm, 0.02 * list(EVALUATED).index(run.algorithm)) * generator.uniform(0.8, 1.2)
     distance /= run.epsilon or 1.0
     metrics = {
         "inertia": 1e6 * (1.0 + 100.0 * distance),
@@ -35,7 +35,7 @@ def made_metrics(run: Run) -> dict[str, float]:
 def made_row(run: Run) -> Row:
     """Return a row of a run that was never made."""
     if run.experiment == "timing":
-        place = list(ALGORITHMS).index(run.algorithm)
+        place = list(EVALUATED).index(run.algorithm)
         return Row(run, {"seconds": 0.02 * (12 - place) ** 2 * (1.0 + 0.1 * run.iteration)})
     return Row(run, made_metrics(run))
 

@@ -81,10 +81,10 @@ def test_without_rows_nothing_is_drawn(tmp_path):
 
 
 def test_every_algorithm_looks_different():
-    from dpmondrian_lab.experiments.algorithms import ALGORITHMS
+    from dpmondrian_lab.peers.registry import EVALUATED
 
-    looks = {(style(key).colour, style(key).stripes) for key in ALGORITHMS}
-    assert len(looks) == len(ALGORITHMS)
+    looks = {(style(key).colour, style(key).stripes) for key in EVALUATED}
+    assert len(looks) == len(EVALUATED)
 
 
 def test_without_matplotlib_there_is_a_way_out(without_matplotlib):

@@ -7,23 +7,27 @@ import pytest
 
 from dpmondrian_lab.datasets.registry import get
 from dpmondrian_lab.experiments import perform
-from dpmondrian_lab.experiments.algorithms import ALGORITHMS, Algorithm
 from dpmondrian_lab.experiments.spec import Run
 from dpmondrian_lab.experiments.store import Store
 from dpmondrian_lab.experiments.timing import machine, measure_times
+from dpmondrian_lab.peers.registry import EVALUATED, Algorithm
 
 RUN = Run("kopt", "blobs-2000x5-4", "dpm", 0)
 
 
 class Broken:
+    @staticmethod
+    def _get_param_names():
+        return []
+
     def fit(self, rows):
         raise ValueError("this\nalways fails")
 
 
 @pytest.fixture
 def broken(monkeypatch):
-    entry = Algorithm("dpm", "Broken", lambda *_: Broken())
-    monkeypatch.setattr(perform, "ALGORITHMS", {**ALGORITHMS, "dpm": entry})
+    entry = Algorithm("dpm", "Broken", "ours", f"{__name__}:Broken")
+    monkeypatch.setattr(perform, "EVALUATED", {**EVALUATED, "dpm": entry})
 
 
 def test_a_run_gives_metrics_and_keeps_its_centres(tmp_path):
@@ -61,12 +65,12 @@ def test_the_machine_is_described_without_names():
     assert all(isinstance(value, str) for value in facts.values())
 
 
-@pytest.mark.parametrize("key", list(ALGORITHMS))
+@pytest.mark.parametrize("key", list(EVALUATED))
 def test_algorithms_get_what_they_need(key):
     data_set = get("blobs-2000x5-4")
-    estimator = ALGORITHMS[key].make(data_set, 0.5, data_set.delta, 7, {})
-    given = estimator.get_params()
-    assert given["random_state"] == 7
+    run = Run("kopt", data_set.key, key, 0, epsilon=None if key == "kmeans" else 0.5)
+    given = perform.make_estimator(run, data_set).get_params()
+    assert given["random_state"] == run.seed
     assert given["n_clusters"] == (None if key in ("dpm", "dpm_paper") else 4)
     assert given.get("variant", "default") == (
         "as_published" if key.endswith("_published") else "paper" if key == "dpm_paper" else "default"

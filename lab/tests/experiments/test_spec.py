@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from dpmondrian_lab.experiments.algorithms import ALGORITHMS
 from dpmondrian_lab.experiments.catalogue import CENTRENESS_PAIRS, EXPERIMENTS, make_experiment
 from dpmondrian_lab.experiments.spec import Run, Selection, parameters_text
+from dpmondrian_lab.peers.registry import EVALUATED
 
 
 def test_keys_and_seeds_are_stable():
@@ -51,9 +51,9 @@ def test_the_papers_grids():
 
 def test_kopt_has_all_algorithms_twenty_times():
     runs = [run for run in make_experiment("kopt").runs() if run.data_set == "uci_gas"]
-    repetitions = {key: 2 if algorithm.slow else 20 for key, algorithm in ALGORITHMS.items()}
+    repetitions = {key: 2 if algorithm.slow else 20 for key, algorithm in EVALUATED.items()}
     assert {(run.algorithm, run.iteration) for run in runs} == {
-        (a, i) for a in ALGORITHMS for i in range(repetitions[a])
+        (a, i) for a in EVALUATED for i in range(repetitions[a])
     }
 
 
@@ -71,7 +71,7 @@ def test_what_is_not_private_runs_once_and_not_for_every_epsilon():
 
 def test_timing_takes_algorithms_in_turn():
     runs = [run for run in make_experiment("timing").runs() if run.data_set == "uci_gas"]
-    assert [run.algorithm for run in runs[: len(ALGORITHMS)]] == list(ALGORITHMS)
+    assert [run.algorithm for run in runs[: len(EVALUATED)]] == list(EVALUATED)
     assert max(run.iteration for run in runs if run.algorithm == "em_mc") == 9
     assert max(run.iteration for run in runs if run.algorithm == "pe_means") == 0
 

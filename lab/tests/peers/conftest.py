@@ -7,6 +7,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from dpmondrian.privacy.mechanisms.sampler import Sampler
+from dpmondrian_lab.peers import pe_means
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -14,6 +15,12 @@ def one_thread():
     """Keep the threads of k-means, which wait for each other longer than they work, out of the way."""
     with threadpool_limits(1):
         yield
+
+
+@pytest.fixture(autouse=True)
+def few_starts(monkeypatch):
+    """Let k-means on the noisy votes of PE-means begin three times: most of the time of a fit, and nothing that is asserted."""
+    monkeypatch.setattr(pe_means, "_KMEANS_STARTS", 3)
 
 
 @pytest.fixture(scope="session")

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2
 
-from dpmondrian.privacy.mechanisms import cover_envelope, max_cover
 from dpmondrian.privacy.mechanisms.bits import SeededBits
-from dpmondrian.privacy.mechanisms.cover_envelope import ACCEPTED, IN_DOUBT, REJECTED, Target, make_envelope
-from dpmondrian.privacy.mechanisms.cover_records import make_records, remove_covered, snap
 from dpmondrian.privacy.mechanisms.exact import exp_bounds
-from dpmondrian.privacy.mechanisms.max_cover import CoverScale
+from dpmondrian_lab.peers.cover import envelope as cover_envelope
+from dpmondrian_lab.peers.cover import max_cover
+from dpmondrian_lab.peers.cover.envelope import ACCEPTED, IN_DOUBT, REJECTED, Target, make_envelope
+from dpmondrian_lab.peers.cover.max_cover import CoverScale
+from dpmondrian_lab.peers.cover.records import make_records, remove_covered, snap
 
 FITS, DIFFERS = 1e-6, 1e-12
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from dpmondrian import ParameterError, Schema
-from dpmondrian.privacy.accountants.joint import GAUSSIAN_SLACK, least_multiplier
-from dpmondrian.privacy.door import Door
 from dpmondrian.tables.frames import read_table
 from dpmondrian_lab.peers import PEMeans, nearest, pe_means
 from dpmondrian_lab.peers.ball import drawn_into_ball, packed_in_ball
 from dpmondrian_lab.peers.base import PeerSettings
+from dpmondrian_lab.peers.joint import GAUSSIAN_SLACK, least_multiplier
+from dpmondrian_lab.peers.lab_door import LabDoor
 from dpmondrian_lab.peers.nearest import Candidates
 from dpmondrian_lab.peers.pe_means import _believed, _Course, _levy_steps, _mutated, _weighted_means
 from dpmondrian_lab.peers.rows import FixedPointRows, nearest_centre
@@ -77,18 +77,18 @@ def test_every_candidate_gets_noise_in_every_generation(blobs):
 # --- neighbours ---------------------------------------------------------------------------------------------------
 
 
-class ScriptedDoor(Door):
+class ScriptedDoor(LabDoor):
     """A door that notes exact values and hands over those that an earlier run released, if it is given them."""
 
     def __init__(self, plan, seed, script=None):
         super().__init__(plan, seed=seed)
         self.exact, self.released, self._script = {}, {}, script
 
-    def fine_counts(self, name, level, exact_counts):
-        drawn = super().fine_counts(name, level, exact_counts)
-        self.exact[name, level] = exact_counts.copy()
-        self.released[name, level] = drawn if self._script is None else self._script[name, level]
-        return self.released[name, level]
+    def fine_counts(self, draw, level, exact_counts):
+        drawn = super().fine_counts(draw, level, exact_counts)
+        self.exact[draw.name, level] = exact_counts.copy()
+        self.released[draw.name, level] = drawn if self._script is None else self._script[draw.name, level]
+        return self.released[draw.name, level]
 
 
 def run(model, rows, seed, script=None):

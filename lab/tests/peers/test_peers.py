@@ -21,13 +21,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dpmondrian import BoundsError, DataError, NotReleasableWarning, ParameterError
 from dpmondrian.privacy.mechanisms.sampler import Sampler
-from dpmondrian.release.statement import UnsoundStatement
 from dpmondrian_lab.peers.base import Peer
 from dpmondrian_lab.peers.dp_lloyd import DPLloyd
 from dpmondrian_lab.peers.em_mc import EMMC
 from dpmondrian_lab.peers.fast_lloyd import FastLloyd
 from dpmondrian_lab.peers.lsh_splits import LSHSplits
 from dpmondrian_lab.peers.pe_means import PEMeans
+from dpmondrian_lab.peers.statements import UnsoundStatement
 
 SOUND = {"DP-Lloyd": DPLloyd, "LSH-Splits": LSHSplits, "FastLloyd": FastLloyd, "PE-means": PEMeans, "EM-MC": EMMC}
 UNSOUND = ("DP-Lloyd", "LSH-Splits", "EM-MC")
@@ -40,6 +40,21 @@ NAMES = ["a", "b"]
 
 def peer(name, **parameters) -> Peer:
     return SOUND[name](**({"n_clusters": 4, "epsilon": 2.0, "bounds": BOUNDS, "expected_rows": 6000} | parameters))
+
+
+@pytest.fixture(scope="module")
+def fitted(blobs):
+    """Return a function from a peer's name to a seeded model of `blobs`, which is fitted once: look, do not change."""
+    models = {}
+
+    def of(name, variant="default") -> Peer:
+        if (name, variant) not in models:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", NotReleasableWarning)
+                models[name, variant] = peer(name, variant=variant, random_state=0).fit(blobs)
+        return models[name, variant]
+
+    return of
 
 
 def result(model) -> tuple[bytes, bytes, str]:
@@ -182,8 +197,8 @@ def test_a_published_variant_is_never_releasable(blobs, name, seed):
 
 
 @every_variant
-def test_a_statement_is_text_for_people_and_machines(blobs, name, variant):
-    statement = peer(name, variant=variant, random_state=0).fit(blobs).privacy_
+def test_a_statement_is_text_for_people_and_machines(fitted, name, variant):
+    statement = fitted(name, variant).privacy_
     values = json.loads(statement.to_json())
     assert values["epsilon"] == (None if variant == "as_published" else 2.0)
     named = sum(str(statement).count(mechanism) for mechanism in {entry.mechanism for entry in statement.entries})
@@ -220,8 +235,8 @@ def test_a_second_accountant_finds_no_more_than_is_stated(blobs, name, epsilon, 
     assert found > epsilon * (0.85 if name == "LSH-Splits" else 0.999)
 
 
-def test_the_costs_of_dp_lloyd_add_up(blobs):
-    statement = peer("DP-Lloyd", random_state=0).fit(blobs).privacy_
+def test_the_costs_of_dp_lloyd_add_up(fitted):
+    statement = fitted("DP-Lloyd").privacy_
     spent = math.fsum(entry.sensitivity / entry.scale for entry in statement.entries)
     assert 2.0 * (1 - 1e-6) < spent <= 2.0
     assert statement.delta == 0.0
@@ -256,9 +271,9 @@ CONTAINERS = {
 @pytest.mark.parametrize("container", CONTAINERS)
 def test_the_container_does_not_matter(blobs, name, container):
     rows = blobs[:500].astype(np.float32).astype(np.float64)
-    expected = peer(name, random_state=0).fit(rows)
+    expected = peer(name, random_state=0, expected_rows=500).fit(rows)
     held = CONTAINERS[container](rows)
-    model = peer(name, random_state=0).fit(held)
+    model = peer(name, random_state=0, expected_rows=500).fit(held)
     assert model.cluster_centers_.tobytes() == expected.cluster_centers_.tobytes()
     assert model.predict(held).tolist() == expected.predict(rows).tolist()
     named = container in ("pandas", "polars", "arrow")
@@ -280,8 +295,8 @@ def test_columns_may_come_in_another_order_later(blobs, name):
 
 @every_peer
 @pytest.mark.parametrize("n_columns", [1, 3])
-def test_another_number_of_columns_is_refused(blobs, name, n_columns):
-    model = peer(name, random_state=0).fit(blobs)
+def test_another_number_of_columns_is_refused(fitted, name, n_columns):
+    model = fitted(name)
     with pytest.raises(DataError, match=f"X has {n_columns} features.*expecting 2 features"):
         model.predict(np.zeros((5, n_columns)))
 
@@ -320,7 +335,7 @@ def test_equal_rows_just_work(name, variant, value):
 @pytest.mark.parametrize("n_columns", [1, 7])
 def test_any_number_of_columns(name, n_columns):
     rows = np.random.default_rng(0).uniform(-100, 100, (400, n_columns))
-    model = peer(name, random_state=0).fit(rows)
+    model = peer(name, random_state=0, expected_rows=400).fit(rows)
     assert model.cluster_centers_.shape[1] == model.n_features_in_ == n_columns
 
 
@@ -360,8 +375,8 @@ def test_missing_values_are_refused_without_a_word_about_them(nothing_is_drawn, 
 
 
 @every_peer
-def test_predict_refuses_missing_values(blobs, name):
-    model = peer(name, random_state=0).fit(blobs)
+def test_predict_refuses_missing_values(fitted, name):
+    model = fitted(name)
     with pytest.raises(DataError, match="missing or infinite"):
         model.predict([[0.0, np.nan]])
 
@@ -373,8 +388,8 @@ def test_predict_needs_a_fit(blobs, name):
 
 
 @every_peer
-def test_predict_returns_the_nearest_centre(blobs, name):
-    model = peer(name, random_state=0).fit(blobs)
+def test_predict_returns_the_nearest_centre(fitted, blobs, name):
+    model = fitted(name)
     distances = ((blobs[:, None, :] - model.cluster_centers_) ** 2).sum(axis=2)
     assert model.predict(blobs).tolist() == distances.argmin(axis=1).tolist()
     assert peer(name, random_state=0).fit_predict(blobs).tolist() == model.predict(blobs).tolist()

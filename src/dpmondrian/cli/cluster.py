@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from dpmondrian.cli.continuing import finished_release
+from dpmondrian.cli.continuing import facts_of_command, finished_release
 from dpmondrian.cli.inputs import (
     BoundsOption,
     ColumnsOption,
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from dpmondrian.engines.resources import Resources
     from dpmondrian.estimator import DPM
     from dpmondrian.release.release import Release
-    from dpmondrian.tables.files import Source
+    from dpmondrian.tables import Files, Source
 
 __all__ = ["PUBLISHED", "cluster", "cluster_files"]
 
@@ -158,6 +158,7 @@ def cluster_files(
     from dpmondrian.common.whole_files import check_new_folder, free_reserve, new_folder
     from dpmondrian.engines.resources import Resources
     from dpmondrian.estimator import DPM
+    from dpmondrian.tables import open_files
 
     resources = resources or Resources()
     model = DPM(bounds=facts.bounds, person_id=facts.person_id, rows_per_person=facts.rows_per_person, **parameters)
@@ -165,19 +166,21 @@ def cluster_files(
     ledger = None if budget is None else Budget(budget)
     if ledger is not None:
         ledger.read()
-    run_file = (
-        None if checkpoint is None else Checkpoint(checkpoint, {"out": os.path.basename(os.path.abspath(folder))})
-    )
-    finished = None if run_file is None else finished_release(run_file, sources, quiet)
+    run_file = finished = None
+    if checkpoint is not None:
+        own_facts = facts_of_command(folder, sources)
+        run_file = Checkpoint(checkpoint, own_facts)
+        finished = finished_release(run_file, own_facts, sources, quiet)
     if labels and finished is None:
         check_new_folder(sensitive_folder(folder))
+    rows = open_files(sources)
 
     def fitted(bars: FitBars) -> Release:
         told = replace(resources, reading=bars.read)
         try:
             with _doubts_shown():
                 model.fit(
-                    list(sources),
+                    rows,
                     budget=ledger,
                     checkpoint=run_file,
                     progress=bars.draw,
@@ -193,13 +196,13 @@ def cluster_files(
             release = fitted(bars)
         else:
             with new_folder(folder) as unfinished:
-                check_rows(sources, facts.kinds_to_read)
+                check_rows(rows, facts.kinds_to_read)
                 release = fitted(bars)
                 free_reserve(unfinished)
                 write_release(release, unfinished)
     if labels:  # only now: they take another pass over the files, and what is paid for must not be lost if that fails
         with release_told(folder):
-            _write_sensitive(release, model, sources, sensitive_folder(folder), quiet, resources.threads)
+            _write_sensitive(release, model, rows, sensitive_folder(folder), quiet, resources.threads)
     if run_file is not None:
         run_file.remove()
     return release
@@ -246,9 +249,7 @@ noise, and is not private in any sense. It is for whoever may see the rows thems
 """
 
 
-def _write_sensitive(
-    release: Release, model: DPM, sources: Sequence[Source], folder: Path, quiet: bool, threads: int | None
-) -> None:
+def _write_sensitive(release: Release, model: DPM, rows: Files, folder: Path, quiet: bool, threads: int | None) -> None:
     """Write the folder with the cluster of every row; what a killed command left of it is replaced."""
     from dpmondrian.cli.progress import FitBars
     from dpmondrian.common.whole_files import new_private_file, remove_leftovers
@@ -267,7 +268,7 @@ def _write_sensitive(
             remove_leftovers(path)
         with new_private_file(notice, overwrite=True) as file:
             file.write(NOTICE.encode())
-        write_labels(table, release, on_missing, sources, threads, bars.read, overwrite=True)
+        write_labels(table, release, on_missing, rows, threads, bars.read, overwrite=True)
         with lasting(folder, finished=folder):
             failed.pop_all()
 

@@ -13,27 +13,28 @@ from dpmondrian.cli.compare import compare
 from dpmondrian.cli.demo import demo
 from dpmondrian.cli.explain import explain
 from dpmondrian.cli.plan import plan
+from dpmondrian.cli.plugins import CommandGroup
 from dpmondrian.cli.predict import predict
 from dpmondrian.cli.report import report
 from dpmondrian.cli.schema import schema
 from dpmondrian.cli.show import say
 from dpmondrian.cli.stopping import stoppable
 from dpmondrian.cli.verify import verify
-from dpmondrian_lab.commands.audit import audit
-from dpmondrian_lab.commands.fetch import fetch
-from dpmondrian_lab.commands.reproduce import reproduce
 
 __all__ = ["app"]
 
 # Pretty tracebacks would show local variables, and so rows.
 app = typer.Typer(
-    name="dpm", no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
+    name="dpm",
+    cls=CommandGroup,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
 )
 
-for _command in (cluster, schema, plan, predict, report, explain, verify, compare, demo, audit):
+for _command in (cluster, schema, plan, predict, report, explain, verify, compare, demo):
     app.command()(stoppable(_command))
-for _long_command in (reproduce, fetch):
-    app.command()(stoppable(_long_command, "Stopped. What is finished is kept; the same command goes on from here."))
 app.add_typer(budget_app, name="budget")
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from dpmondrian.cli.inputs import DelimiterOption, FileArgument, JsonOption, QueryOption, rows_of_release
+from dpmondrian.cli.inputs import DelimiterOption, FileArgument, JsonOption, QueryOption
 from dpmondrian.cli.predict import ReleaseArgument
 from dpmondrian.cli.show import say, say_text
 
@@ -39,7 +39,8 @@ def compare(
     from dpmondrian.exceptions import ParameterError
     from dpmondrian.quality.comparison import compare_with_kmeans
     from dpmondrian.release.release import Release
-    from dpmondrian.tables.files import Source
+    from dpmondrian.schema.bounds import GivenBounds
+    from dpmondrian.tables import Source, open_file
 
     known = Release.load(release)
     if classes is not None and classes in known.schema.names:
@@ -49,7 +50,8 @@ def compare(
             value=classes,
             way_out="Choose another one.",
         )
-    table = rows_of_release(known.schema, Source(file, query, delimiter), {} if classes is None else {classes: "text"})
+    kinds = GivenBounds(known.schema).kinds | ({} if classes is None else {classes: "text"})
+    table = open_file(Source(file, query, delimiter)).read(kinds)
     compared = compare_with_kmeans(known, table, classes)
     if as_json:
         say_text(json.dumps({"sensitive": True, **asdict(compared)}, indent=2))

@@ -2,25 +2,56 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpmondrian.cli.show import say
 
 if TYPE_CHECKING:
     from dpmondrian.accounts.checkpoint import Checkpoint
-    from dpmondrian.tables.source import Source
+    from dpmondrian.tables import Source
 
-__all__ = ["finished_release"]
+__all__ = ["facts_of_command", "finished_release"]
+
+_LOGS = ("-wal", ".wal")
+"""Endings of the files beside a database, SQLite's and DuckDB's, that hold its latest rows."""
 
 
-def finished_release(checkpoint: Checkpoint, sources: Sequence[Source], quiet: bool) -> str | None:
+def facts_of_command(folder: Path, sources: Sequence[Source]) -> dict[str, str]:
+    """Return what a checkpoint keeps of a command, besides its parameters: the name of its results, and which table it reads.
+
+    Of the table this is a digest of the files' paths, of when each was last changed, and of the query. Sizes and contents are left
+    out: they would tell something about the rows, and the file promises that it tells nothing that was not released.
+    """
+    table = [(list(_versions(source)), source.query, source.delimiter) for source in sources]
+    digest = hashlib.sha256(json.dumps(table).encode()).hexdigest()
+    return {"out": os.path.basename(os.path.abspath(folder)), "table": digest}
+
+
+def _versions(source: Source) -> Iterator[tuple[str, int]]:
+    """Yield the place of each file that the rows of a source are in, and when it was changed."""
+    path = os.path.realpath(source.path)
+    yield path, os.stat(path).st_mtime_ns
+    for log in (f"{path}{ending}" for ending in _LOGS if source.query is not None):
+        if os.path.exists(log):
+            yield log, os.stat(log).st_mtime_ns
+
+
+def finished_release(
+    checkpoint: Checkpoint, facts: dict[str, str], sources: Sequence[Source], quiet: bool
+) -> str | None:
     """Say how much of a run is behind, and return its release if it is finished and only results were not written.
 
     Parameters
     ----------
     checkpoint : Checkpoint
+    facts : dict
+        Of the command: `facts_of_command`.
     sources : sequence of Source
         The files with the rows.
     quiet : bool
@@ -29,11 +60,17 @@ def finished_release(checkpoint: Checkpoint, sources: Sequence[Source], quiet: b
     Raises
     ------
     CheckpointError
-        If a file was changed after the run: a new table would get an old release, or one that is made of both.
+        If the files are others, or one was changed since: a new table would get an old release, or one that is made of both.
     """
     state = checkpoint.read()
     if state is None:
         return None
+    if state.facts.get("table") != facts["table"]:
+        raise checkpoint.refusal(
+            "belongs to a run on other rows: its files, the times when they were last changed, or its query were not these. Nothing was "
+            "drawn or spent. To continue that run, give it the same files, unchanged and in their place; for a new run, which is charged in "
+            "full, delete the checkpoint, or name another"
+        )
     _check_unchanged(checkpoint, sources)
     path, n_draws = str(checkpoint.path), len(state.draws)
     if state.release is not None and not quiet:
@@ -44,12 +81,12 @@ def finished_release(checkpoint: Checkpoint, sources: Sequence[Source], quiet: b
 
 
 def _check_unchanged(checkpoint: Checkpoint, sources: Sequence[Source]) -> None:
-    """Refuse files that are newer than what was drawn. Their times are compared, and never kept: a checkpoint holds nothing of them."""
+    """Refuse files that the system put there, renamed or changed after the last draw, although the time of their change is an old one."""
     last_draw = checkpoint.path.stat().st_mtime_ns
-    changed = [source.path for source in sources if source.path.stat().st_mtime_ns > last_draw]
+    changed = [source.path for source in sources if source.path.stat().st_ctime_ns > last_draw]
     if changed:
         raise checkpoint.refusal(
-            f"belongs to a run that was stopped, and {str(changed[0])!r} was changed after it. Nothing was drawn or spent. For a new run, "
-            "which is charged in full, delete the checkpoint; if the rows are still the same, continue after: touch "
-            f"{shlex.quote(str(checkpoint.path))}"
+            f"belongs to a run that was stopped, and {str(changed[0])!r} was put there, renamed or given other permissions after it. "
+            "Nothing was drawn or spent. For a new run, which is charged in full, delete the checkpoint; if the rows are still the same, "
+            f"continue after: touch {shlex.quote(str(checkpoint.path))}"
         )

@@ -33,7 +33,7 @@ def demo(
     from dpmondrian.common.checks import nearest_names
     from dpmondrian.common.whole_files import new_folder
     from dpmondrian.samples.examples import EXAMPLES
-    from dpmondrian.tables.files import Source
+    from dpmondrian.tables import Source
 
     if example not in EXAMPLES:
         hint = nearest_names([example], list(EXAMPLES)) or f" There are {', '.join(EXAMPLES)}."
@@ -62,10 +62,15 @@ def _print(release: Release, example: str, folder: Path) -> None:
 
 
 def _write_inputs(example: str, table: Path, schema: Path) -> None:
+    import io
+
     import pyarrow.csv
 
+    from dpmondrian.common.whole_files import put_bytes
     from dpmondrian.samples.examples import EXAMPLES
     from dpmondrian.schema.files import write_schema
 
-    pyarrow.csv.write_csv(EXAMPLES[example].make(), table)
+    content = io.BytesIO()
+    pyarrow.csv.write_csv(EXAMPLES[example].make(), content)
+    put_bytes(table, content.getvalue())
     write_schema(EXAMPLES[example].table_schema, schema)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -15,10 +14,8 @@ import typer
 from dpmondrian.cli.choices import check_text, split_names
 
 if TYPE_CHECKING:
-    import pyarrow
-
-    from dpmondrian.schema.columns import Schema
-    from dpmondrian.tables.files import Source
+    from dpmondrian.schema.bounds import GivenBounds
+    from dpmondrian.tables import Files, Source
 
 __all__ = [
     "BoundsOption",
@@ -37,8 +34,6 @@ __all__ = [
     "ThreadsOption",
     "check_rows",
     "public_facts",
-    "read_rows",
-    "rows_of_release",
     "sources_in",
 ]
 
@@ -114,24 +109,26 @@ class Public:
 
     Attributes
     ----------
-    bounds : Schema or mapping
-        As `DPM` takes them.
-    kinds : dict of str to "number" or "text"
-        The columns to cluster.
+    given : GivenBounds
+        What is said about the columns to cluster.
     people_known : bool
         Whether it was said how rows belong to people.
     """
 
-    bounds: Schema | dict[str, Any]
-    kinds: dict[str, Any]
+    given: GivenBounds
     person_id: str | None
     rows_per_person: int
     people_known: bool = False
 
     @property
+    def bounds(self) -> Any:
+        """The bounds as `DPM` takes them."""
+        return self.given.given
+
+    @property
     def kinds_to_read(self) -> dict[str, Any]:
         """The columns to read: those to cluster, and the one of persons."""
-        return self.kinds if self.person_id is None else {**self.kinds, self.person_id: "id"}
+        return self.given.kinds if self.person_id is None else {**self.given.kinds, self.person_id: "id"}
 
 
 def public_facts(
@@ -146,6 +143,7 @@ def public_facts(
     Where columns are named, nothing needs to be known about others.
     """
     from dpmondrian.exceptions import ParameterError
+    from dpmondrian.schema.bounds import GivenBounds
     from dpmondrian.schema.files import read_schema
     from dpmondrian.schema.options import bounds_from_options
 
@@ -160,12 +158,11 @@ def public_facts(
         declared = read_schema(schema, split_names(columns))
         person_id = person_id or declared.person_id
         rows_per_person = rows_per_person or (declared.rows_per_person if declared.rows_per_person > 1 else None)
-        known: Schema | dict[str, Any] = declared.schema
+        given = GivenBounds(declared.schema)
     else:
-        known = dict(bounds_from_options(bounds or ()))
-    known = _only(known, split_names(columns))
-    kinds = _kinds(known)
-    if person_id in kinds:
+        given = GivenBounds(bounds_from_options(bounds or ()))
+    given = _only(given, split_names(columns))
+    if person_id in given.kinds:
         raise ParameterError(
             parameter="person_id",
             rule="must name a column that is not clustered",
@@ -173,41 +170,25 @@ def public_facts(
             way_out="Leave it out of the bounds.",
         )
     is_known = person_id is not None or rows_per_person is not None
-    return Public(known, kinds, person_id, rows_per_person or 1, is_known)
+    return Public(given, person_id, rows_per_person or 1, is_known)
 
 
-def _only(known: Schema | dict[str, Any], names: tuple[str, ...]) -> Schema | dict[str, Any]:
+def _only(given: GivenBounds, names: tuple[str, ...]) -> GivenBounds:
     """Return what is known about these columns; about all of them if none are named."""
     from dpmondrian.common.checks import nearest_names
-    from dpmondrian.schema.columns import Schema
 
-    everything = list(known.names if isinstance(known, Schema) else known)
+    everything = list(given.names or ())
     for name in names:
         if name not in everything:
             hint = nearest_names([name], everything) or f" There are {', '.join(everything)}."
             raise typer.BadParameter(f"Nothing is said about column {name!r}.{hint}", param_hint="--columns")
-    if not names:
-        return known
-    if isinstance(known, Schema):
-        return Schema(tuple(column for column in known.columns if column.name in names), known.estimate)
-    return {name: known[name] for name in names}
-
-
-def _kinds(known: Schema | dict[str, Any]) -> dict[str, Any]:
-    from dpmondrian.schema.columns import Schema, categories_in
-
-    categories = categories_in(known)
-    return {
-        name: "text" if name in categories else "number"
-        for name in (known.names if isinstance(known, Schema) else known)
-    }
+    return given.only(names) if names else given
 
 
 def sources_in(files: Sequence[str], query: str | None = None, delimiter: str | None = None) -> list[Source]:
     """Return the files that are named, and those in the folders and behind the patterns; or a database with its query."""
     from dpmondrian.exceptions import ParameterError
-    from dpmondrian.tables.source import DATABASES, ENDINGS, Source
-    from dpmondrian.tables.streams.paths import sources_of
+    from dpmondrian.tables import DATABASES, ENDINGS, Source, sources_of
 
     is_database = ENDINGS.get(Path(files[0]).suffix.lower()) in DATABASES
     if len(files) == 1 and (query is not None or is_database):
@@ -222,33 +203,13 @@ def sources_in(files: Sequence[str], query: str | None = None, delimiter: str | 
     return sources_of(files, delimiter)
 
 
-def check_rows(sources: Sequence[Source], kinds: dict[str, Any]) -> None:
+def check_rows(rows: Files, kinds: dict[str, Any]) -> None:
     """Refuse files without a row, before anything is spent.
 
     Told to their holder, like missing values; the library itself treats such a table as any other.
     """
     from dpmondrian.exceptions import DataError
-    from dpmondrian.tables.files import pieces_of
 
-    for source in sources:
-        with closing(pieces_of(source, kinds)) as pieces:
-            if any(piece.read().num_rows for piece in pieces):
-                return
-    subject = f"{sources[0].title} has" if len(sources) == 1 else "The files have"
-    raise DataError(f"{subject} no rows, so there is nothing to publish. Nothing was spent.")
-
-
-def read_rows(
-    source: Source, kinds: dict[str, Any], progress: Callable[[int, int | None], None] | None = None
-) -> pyarrow.Table:
-    """Return the columns of a file."""
-    from dpmondrian.tables.files import read_columns
-
-    return read_columns(source, kinds, progress)
-
-
-def rows_of_release(
-    schema: Schema, source: Source, more: dict[str, Any] | None = None, progress: Callable[..., None] | None = None
-) -> pyarrow.Table:
-    """Return the columns of a file that a release knows, and some more."""
-    return read_rows(source, {**_kinds(schema), **(more or {})}, progress)
+    if not rows.has_rows(kinds):
+        subject = f"{rows.sources[0].title} has" if len(rows.files) == 1 else "The files have"
+        raise DataError(f"{subject} no rows, so there is nothing to publish. Nothing was spent.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpmondrian.release.release import Release
-    from dpmondrian.tables.source import Source
+    from dpmondrian.tables import Files
 
 __all__ = ["LABEL_ENDINGS", "write_labels"]
 
@@ -23,7 +23,7 @@ def write_labels(
     path: Path,
     release: Release,
     on_missing: str,
-    sources: Sequence[Source],
+    rows: Files,
     threads: int | None = None,
     reading: Callable[[int, int | None], None] | None = None,
     overwrite: bool = False,
@@ -37,7 +37,7 @@ def write_labels(
     release : Release
     on_missing : str
         What happens to missing values; with "drop" such rows get -1.
-    sources : sequence of Source
+    rows : Files
     threads : int or None
         Most threads; None for as many as the machine has, up to eight.
     reading : callable, optional
@@ -54,14 +54,14 @@ def write_labels(
     schema = pa.schema([("cluster", pa.int32())])
     open_writer = pa.csv.CSVWriter if path.suffix == ".csv" else pa.parquet.ParquetWriter
     with new_private_file(path, overwrite=overwrite) as file, open_writer(file, schema) as writer:
-        for labels in _labels(release, on_missing, sources, threads, reading):
+        for labels in _labels(release, on_missing, rows, threads, reading):
             writer.write_table(pa.table([labels], schema=schema))
 
 
 def _labels(
     release: Release,
     on_missing: str,
-    sources: Sequence[Source],
+    rows: Files,
     threads: int | None,
     reading: Callable[[int, int | None], None] | None,
 ) -> Iterator[NDArray[np.int32]]:
@@ -70,12 +70,10 @@ def _labels(
 
     from dpmondrian.common.threads import Threads
     from dpmondrian.release.labelling import Labeller
-    from dpmondrian.tables.frames import Reader
-    from dpmondrian.tables.streams.file_stream import file_stream
+    from dpmondrian.tables import Reader
 
     schema, labeller = release.schema, Labeller.of(release, on_missing)
-    stream = file_stream(sources, schema.names, Reader(schema.categories, order=schema.names))
-    pieces = stream.pieces(reading)
+    pieces = rows.stream(schema.names, Reader(schema.categories, order=schema.names)).pieces(reading)
     pool = Threads(None, threads)
     while parts := pool.map(lambda piece: labeller.labels(piece()), islice(pieces, pool.n_threads)):
         yield np.concatenate(parts)

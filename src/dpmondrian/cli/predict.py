@@ -52,6 +52,7 @@ def predict(
     """  # noqa: D301
     from dpmondrian.cli.progress import FitBars
     from dpmondrian.estimator import DPM
+    from dpmondrian.tables import open_files
 
     if out.suffix not in LABEL_ENDINGS:
         raise typer.BadParameter(f"Labels are written as .parquet or .csv. Got {str(out)!r}.", param_hint="--out")
@@ -59,9 +60,9 @@ def predict(
     model = DPM.load(release)
     if on_missing is not None:
         model.set_params(on_missing=on_missing).check_parameters()
-    sources = sources_in(files, query, delimiter)
+    rows = open_files(sources_in(files, query, delimiter))
     with FitBars(quiet) as bars:
-        write_labels(out, model.release_, model.on_missing, sources, threads, bars.read)
+        write_labels(out, model.release_, model.on_missing, rows, threads, bars.read)
     if quiet:
         return
     with printed(f"The labels are written: {out}"):

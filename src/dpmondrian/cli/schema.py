@@ -24,7 +24,7 @@ from dpmondrian.cli.stopping import printed
 
 if TYPE_CHECKING:
     from dpmondrian.suggest.bounds import SuggestedBounds
-    from dpmondrian.tables.files import Source
+    from dpmondrian.tables import OpenedFile, Source
 
 __all__ = ["schema"]
 
@@ -68,19 +68,20 @@ def schema(
       dpm schema sales.parquet --suggest-bounds --epsilon 0.1 --budget budget.json --out new.toml
       dpm schema visits.csv --suggest-bounds --epsilon 0.1 --columns cost --person-id patient
     """  # noqa: D301
-    from dpmondrian.tables.files import Source, columns_of
+    from dpmondrian.tables import Source, open_file
 
     _check_options(suggest_bounds, epsilon=epsilon, columns=columns, budget=budget)
     _check_free(out)
     source = Source(file, query, delimiter)
-    kinds = columns_of(source)
+    opened = open_file(source)
+    kinds = opened.kinds
     people = {"person_id": person_id, "rows_per_person": rows_per_person or 1}
     _check_person(person_id, kinds, source)
     if not suggest_bounds or epsilon is None:
         _show(_drafted(kinds, people), None, out, as_json)
         return
     wanted = _wanted(split_names(columns), {name: kind for name, kind in kinds.items() if name != person_id}, source)
-    suggested = _suggested(source, wanted, epsilon, budget, people)
+    suggested = _suggested(opened, wanted, epsilon, budget, people)
     _show(_drafted(kinds, people, suggested), suggested, out, as_json)
 
 
@@ -161,11 +162,10 @@ def _wanted(names: tuple[str, ...], kinds: Mapping[str, str], source: Source) ->
 
 
 def _suggested(
-    source: Source, wanted: list[str], epsilon: float, budget: Path | None, people: dict[str, Any]
+    file: OpenedFile, wanted: list[str], epsilon: float, budget: Path | None, people: dict[str, Any]
 ) -> SuggestedBounds:
     """Read the rows and estimate; wrong parameters and a missing budget file are told before the rows are read."""
     from dpmondrian.accounts.budget import Budget
-    from dpmondrian.cli.inputs import read_rows
     from dpmondrian.cli.stopping import charges_told
     from dpmondrian.common.checks import check_epsilon
     from dpmondrian.suggest.bounds import suggest_bounds
@@ -174,9 +174,9 @@ def _suggested(
     ledger = None if budget is None else Budget(budget)
     if ledger is not None:
         ledger.read()
-    person = {} if people["person_id"] is None else {people["person_id"]: "id"}
+    person: dict[str, Any] = {} if people["person_id"] is None else {people["person_id"]: "id"}
     with charges_told(ledger):
-        rows = read_rows(source, {**dict.fromkeys(wanted, "number"), **person})
+        rows = file.read({**dict.fromkeys(wanted, "number"), **person})
         return suggest_bounds(rows, epsilon, columns=wanted, budget=ledger, **people)
 
 

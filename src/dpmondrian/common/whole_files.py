@@ -1,4 +1,4 @@
-"""Results on disk: a folder or a file that is there whole or not at all."""
+"""Results on disk: a folder or a file that is there whole or not at all. Nothing else writes files."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ except ImportError:  # pragma: no cover - Windows, where left folders stay
 
 __all__ = [
     "RESERVED_BYTES",
+    "append_line",
     "check_new_folder",
     "free_reserve",
     "new_folder",
@@ -135,8 +136,10 @@ def free_reserve(folder: Path) -> None:
     (folder / _RESERVE).unlink(missing_ok=True)
 
 
-def write_file(path: str | Path, text: str, *, overwrite: bool = False) -> None:
+def write_file(path: str | Path, text: str, *, overwrite: bool = False, make_folder: bool = False) -> None:
     """Write a text file that appears under its name only when it is complete and on the disk.
+
+    With `make_folder`, its folder is made if there is none.
 
     Raises
     ------
@@ -147,13 +150,15 @@ def write_file(path: str | Path, text: str, *, overwrite: bool = False) -> None:
         content = text.encode("utf-8")
     except UnicodeEncodeError:
         raise OutputError(f"The file {str(path)!r} cannot be written: its text is not valid Unicode.") from None
-    put_bytes(path, content, overwrite=overwrite)
+    put_bytes(path, content, overwrite=overwrite, make_folder=make_folder)
 
 
-def put_bytes(path: str | Path, content: bytes, *, overwrite: bool = False) -> None:
+def put_bytes(path: str | Path, content: bytes, *, overwrite: bool = False, make_folder: bool = False) -> None:
     """Write bytes as `write_file` writes text."""
     path = Path(path)
     with _told(path):
+        if make_folder:
+            path.parent.mkdir(parents=True, exist_ok=True)
         if overwrite:  # what a link leads to is replaced, and keeps its permissions
             path = Path(os.path.realpath(path))
         _check_file(path, overwrite)
@@ -161,6 +166,23 @@ def put_bytes(path: str | Path, content: bytes, *, overwrite: bool = False) -> N
         like = path.stat() if path.exists() else None
         with _appearing(path, overwrite, 0o666, like, is_result=True) as file:
             file.write(content)
+
+
+def append_line(path: Path, line: str) -> None:
+    """Add a line to a file that grows line by line, and wait until it is on the disk; file and folder are made if there are none.
+
+    A kill may leave a last line that is torn. The next line does not continue it, so that it stays alone and can be recognised.
+    """
+    with _told(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab+") as file:
+            if file.seek(0, os.SEEK_END) > 0:
+                file.seek(-1, os.SEEK_END)
+                if file.read(1) != b"\n":
+                    file.write(b"\n")
+            file.write(line.encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
 
 
 @contextmanager

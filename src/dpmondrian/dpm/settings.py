@@ -10,10 +10,11 @@ from typing import Any
 
 from dpmondrian.common import checks as check
 from dpmondrian.common.checks import is_number
+from dpmondrian.dpm.plan import DEFAULT_SHARES, DEFAULT_SHARES_WITH_K, PAPER_SHARES
 from dpmondrian.engines.missing import MISSING_RULES
 from dpmondrian.exceptions import ParameterError, WayOut
-from dpmondrian.privacy.plan import DEFAULT_SHARES, DEFAULT_SHARES_WITH_K, PAPER_SHARES
-from dpmondrian.schema.columns import Bounds, Schema, category_use
+from dpmondrian.schema.bounds import GivenBounds
+from dpmondrian.schema.columns import Bounds, Schema
 from dpmondrian.schema.coordinates import MOST_DIRECTIONS
 
 __all__ = ["DEFAULTS", "Settings", "check_columns", "checked_settings"]
@@ -141,7 +142,7 @@ def checked_settings(
         ),
         person_id=_checked_person_id(person_id),
         directions=_checked_directions(directions, variant),
-        categories=category_use(bounds),
+        categories=GivenBounds(bounds).category_use,
         accountant=_checked_accountant(accountant, delta, variant),
     )
 

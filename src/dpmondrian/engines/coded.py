@@ -11,14 +11,12 @@ from numpy.typing import NDArray
 
 from dpmondrian.engines.grid import Grid
 from dpmondrian.engines.missing import MISSING_RULES, missing_value_error
+from dpmondrian.engines.views import view_of
 from dpmondrian.kernels import compiled
 from dpmondrian.schema.coordinates import Coordinates
-from dpmondrian.tables.frames import Table
+from dpmondrian.tables import PART_ROWS, Table
 
-__all__ = ["BLOCK_ROWS", "CodedBlock", "coded_blocks"]
-
-BLOCK_ROWS = 2**17
-"""Rows of a block: few enough for the processor's cache, and so many that questions cost little besides."""
+__all__ = ["CodedBlock", "coded_blocks"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,7 +59,7 @@ class CodedBlock:
 
 
 def coded_blocks(table: Table, coordinates: Coordinates, on_missing: str, grid: Grid) -> Iterator[CodedBlock]:
-    """Yield the rows of a table as codes and rests of the grid, in blocks of at most `BLOCK_ROWS`.
+    """Yield the rows of a table as codes and rests of the grid, in blocks of at most `PART_ROWS`.
 
     Privacy
     -------
@@ -69,8 +67,8 @@ def coded_blocks(table: Table, coordinates: Coordinates, on_missing: str, grid: 
     break it: ``tests/schema/test_coordinates.py``, ``tests/kernels/test_kernels.py``.
     """
     schema = coordinates.schema
-    for first_row in range(0, table.n_rows, BLOCK_ROWS):
-        view = coordinates.view(table.between(first_row, first_row + BLOCK_ROWS), on_missing)
+    for first_row in range(0, table.n_rows, PART_ROWS):
+        view = view_of(table.between(first_row, first_row + PART_ROWS), coordinates, on_missing)
         codes = np.empty((grid.n_columns, view.n_rows), dtype=grid.code_type)
         rests = np.empty((grid.n_measured, view.n_rows), dtype=grid.rest_type)
         filled = 0

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.engines.missing import MISSING_RULES, clipped_rows
+from dpmondrian.engines.views import view_of
 from dpmondrian.schema.columns import Schema
 from dpmondrian.schema.coordinates import Coordinates
-from dpmondrian.tables.frames import Table
-from dpmondrian.tables.persons import row_hashes
+from dpmondrian.tables import Table, row_hashes
 
 __all__ = ["SortedColumns", "sampled_columns"]
 
@@ -55,7 +55,7 @@ class SortedColumns:
 
 def sampled_columns(table: Table, coordinates: Coordinates, on_missing: str, share: float) -> SortedColumns:
     """Return the sorted columns of a share of a table's rows, those whose hash is small; all of them if it is 1."""
-    view, schema, missing = coordinates.view(table, on_missing), coordinates.schema, MISSING_RULES[on_missing]
+    view, schema, missing = view_of(table, coordinates, on_missing), coordinates.schema, MISSING_RULES[on_missing]
     parts = [_sorted(_sample(clipped_rows(block, schema, missing), share), schema) for block in view.blocks()]
     return SortedColumns.together(parts)
 

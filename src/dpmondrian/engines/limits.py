@@ -14,11 +14,7 @@ from numpy.typing import NDArray
 from dpmondrian.common.threads import Threads
 from dpmondrian.engines.store import Kept, Store
 from dpmondrian.exceptions import DataError
-from dpmondrian.tables.frames import Table
-from dpmondrian.tables.identities import one_kind
-from dpmondrian.tables.persons import PersonLimit, kept_in_passes
-from dpmondrian.tables.streams import Stream
-from dpmondrian.tables.streams.stream import Progress
+from dpmondrian.tables import PersonLimit, Progress, Stream, Table, kept_in_passes, one_kind
 
 __all__ = ["limited_stream"]
 

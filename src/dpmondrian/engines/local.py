@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dpmondrian.common.threads import Threads
 from dpmondrian.engines.base import Engine
-from dpmondrian.engines.coded import BLOCK_ROWS, CodedBlock, coded_blocks
+from dpmondrian.engines.coded import CodedBlock, coded_blocks
 from dpmondrian.engines.gaps import SortedColumns, sampled_columns
 from dpmondrian.engines.grid import Grid
 from dpmondrian.engines.limits import limited_stream
@@ -20,10 +20,7 @@ from dpmondrian.engines.questions import Question
 from dpmondrian.engines.resources import Resources
 from dpmondrian.engines.store import Kept, Store
 from dpmondrian.schema.coordinates import Coordinates
-from dpmondrian.tables.frames import Table
-from dpmondrian.tables.persons import PersonLimit
-from dpmondrian.tables.streams import Stream
-from dpmondrian.tables.streams.stream import Progress
+from dpmondrian.tables import PART_ROWS, PersonLimit, Progress, Stream, Table
 
 __all__ = ["LocalEngine", "LocalSource"]
 
@@ -86,8 +83,8 @@ def _pieces(rows: Table | Stream, reading: Progress | None = None) -> Iterator[C
     """Return a table in pieces that several threads can work on."""
     if isinstance(rows, Stream):
         return rows.pieces(reading)
-    starts = range(0, rows.n_rows, BLOCK_ROWS)
-    return (partial(rows.between, start, start + BLOCK_ROWS) for start in starts)
+    starts = range(0, rows.n_rows, PART_ROWS)
+    return (partial(rows.between, start, start + PART_ROWS) for start in starts)
 
 
 class LocalEngine(Engine):

@@ -28,8 +28,7 @@ from dpmondrian.engines.remote import Coding, HashedRows, added, answered, guard
 from dpmondrian.engines.resources import Resources
 from dpmondrian.exceptions import DataError
 from dpmondrian.schema.coordinates import Coordinates
-from dpmondrian.tables.frames import Reader, Table
-from dpmondrian.tables.persons import PersonLimit
+from dpmondrian.tables import PersonLimit, Reader, Table, identities_of_values
 
 __all__ = ["DaskEngine", "DaskSource"]
 
@@ -50,6 +49,8 @@ class DaskSource:
         """Return the source of a Dask DataFrame, or of an Array with rows and columns."""
         if hasattr(X, "_meta") and hasattr(X, "map_partitions"):
             head = reader.table(X._meta)
+            if reader.person_id is not None and reader.person_needed:
+                _check_no_types_lost(X, reader.person_id)
             return cls(X, head, replace(reader, order=head.names))
         n_axes = getattr(X, "ndim", None)
         if not isinstance(n_axes, int) or n_axes != 2:
@@ -74,6 +75,42 @@ class DaskSource:
         if hasattr(self.table, "map_partitions"):
             return self.table.map_partitions(labels_of, meta=_series(np.empty(0, dtype=np.int32), None))
         return self.table.map_blocks(labels_of, drop_axis=1, dtype=np.int32)
+
+
+def _check_no_types_lost(table: Any, name: str) -> None:
+    """Refuse ids that were Python objects before Dask turned them into texts: 7 and 7.0 became two people, 1 and "1" one.
+
+    A table remembers how it is made, unless its parts were computed since; then nobody can know.
+    """
+    for step in table.expr.walk() if hasattr(table, "expr") else ():
+        if _objects_may_be_lost(step, name):
+            raise DataError(
+                f"Column {name!r} of 'person_id' held Python objects that Dask turned into texts, by which 7 and 7.0 become two people, and 1 "
+                "and '1' one. Keep them as they are with dask.config.set({'dataframe.convert-string': False}) before the table is made; or, if all "
+                "of them are texts, give the column a type of texts there."
+            )
+
+
+def _objects_may_be_lost(step: Any, name: str) -> bool:
+    """Return whether a step of a Dask table turns objects into texts that were not all texts, as far as that is known here."""
+    if type(step).__name__ in ("FromPandas", "FromPandasDivisions"):
+        column = _column(step.operand("frame")._data, name)
+        # Values that are here already can be looked at.
+        return bool(step.operand("pyarrow_strings_enabled")) and column is not None and not _are_texts(column)
+    return type(step).__name__ == "ArrowStringConversion" and _column(step.frame._meta, name) is not None
+
+
+def _column(frame: Any, name: str) -> Any:
+    """Return a column of Python objects; None if there is none of this name."""
+    column = frame[name] if name in getattr(frame, "columns", ()) else None
+    return column if column is not None and column.dtype == object else None
+
+
+def _are_texts(column: Any) -> bool:
+    try:
+        return identities_of_values(column).kind in ("text", None)
+    except ValueError:
+        return False
 
 
 def _series(labels: NDArray[np.int32], index: Any) -> Any:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from dpmondrian.common.interrupts import cancelled_by_a_stop
 from dpmondrian.engines.base import Engine
-from dpmondrian.engines.coded import BLOCK_ROWS, CodedBlock
+from dpmondrian.engines.coded import CodedBlock
 from dpmondrian.engines.gaps import SortedColumns
 from dpmondrian.engines.grid import Grid
 from dpmondrian.engines.questions import Move, Question
@@ -38,8 +38,7 @@ from dpmondrian.engines.remote import (
 from dpmondrian.engines.resources import Resources
 from dpmondrian.exceptions import DataError
 from dpmondrian.schema.coordinates import Coordinates
-from dpmondrian.tables.frames import Reader, Table
-from dpmondrian.tables.persons import PersonLimit
+from dpmondrian.tables import PART_ROWS, PersonLimit, Reader, Table
 
 __all__ = ["SparkEngine", "SparkSource", "with_local_properties"]
 
@@ -175,7 +174,7 @@ class SparkEngine(Engine):
             raise DataError(counted.failure)
         n_rows = int(counted.n_rows or 0)
         # A task takes longer to begin than to look at a block of rows.
-        self._n_tasks = max(1, min(counted.n_parts, n_rows // BLOCK_ROWS))
+        self._n_tasks = max(1, min(counted.n_parts, n_rows // PART_ROWS))
         return n_rows
 
     def total(self, question: Question) -> NDArray[np.int64]:
@@ -318,9 +317,9 @@ def _tables(reader: Reader, names: list[str], batches: Batches) -> Iterator[Tabl
     for batch in batches:
         rows = pa.table(batch.columns, names)
         waiting = rows if waiting is None else pa.concat_tables([waiting, rows])
-        while waiting.num_rows >= BLOCK_ROWS:
-            yield reader.table(waiting.slice(0, BLOCK_ROWS))
-            waiting = waiting.slice(BLOCK_ROWS)
+        while waiting.num_rows >= PART_ROWS:
+            yield reader.table(waiting.slice(0, PART_ROWS))
+            waiting = waiting.slice(PART_ROWS)
     if waiting is not None:
         yield reader.table(waiting)
 

@@ -19,9 +19,7 @@ from dpmondrian.engines.grid import Grid
 from dpmondrian.engines.questions import Move, Question, answer
 from dpmondrian.exceptions import DataError, DPMondrianError
 from dpmondrian.schema.coordinates import Coordinates
-from dpmondrian.tables.frames import Reader, Table
-from dpmondrian.tables.identities import one_kind
-from dpmondrian.tables.persons import kept
+from dpmondrian.tables import Reader, Table, kept, one_kind
 
 __all__ = [
     "FAN_IN",

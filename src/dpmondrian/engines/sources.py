@@ -12,16 +12,14 @@ from dpmondrian.engines.base import Engine
 from dpmondrian.engines.local import LocalSource
 from dpmondrian.engines.resources import Resources
 from dpmondrian.schema.coordinates import Coordinates
-from dpmondrian.tables.frames import Reader, Table
-from dpmondrian.tables.persons import PersonLimit
-from dpmondrian.tables.streams import open_stream
+from dpmondrian.tables import PersonLimit, Reader, Table, open_table
 
-__all__ = ["Source", "carried", "open_source"]
+__all__ = ["EngineSource", "carried", "open_source"]
 
 Answer = TypeVar("Answer")
 
 
-class Source(Protocol):
+class EngineSource(Protocol):
     """A table that was checked for its columns and their types, and of which no row has been looked at."""
 
     @property
@@ -40,13 +38,13 @@ class Source(Protocol):
         ...
 
 
-def open_source(X: Any, reader: Reader, columns: Sequence[str] | None) -> Source:
+def open_source(X: Any, reader: Reader, columns: Sequence[str] | None) -> EngineSource:
     """Return the source of a table.
 
     Parameters
     ----------
     X : table
-        In memory, a path or another stream (`dpmondrian.tables.streams`), or a Spark or Dask table.
+        On this machine (`open_table`), or a Spark or Dask table.
     reader : Reader
         How its parts are read.
     columns : sequence of str or None
@@ -61,8 +59,7 @@ def open_source(X: Any, reader: Reader, columns: Sequence[str] | None) -> Source
         from dpmondrian.engines.on_spark import SparkSource
 
         return SparkSource.of(X, reader)
-    stream = open_stream(X, columns, reader)
-    return LocalSource(reader.table(X) if stream is None else stream)
+    return LocalSource(open_table(X, reader, columns))
 
 
 def carried(X: Any, function: Callable[[], Answer]) -> Callable[[], Answer]:

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.engines.missing import MISSING_RULES, clipped_rows
+from dpmondrian.engines.views import view_of
 from dpmondrian.exceptions import DataError
 from dpmondrian.quality.evaluate import evaluate
 from dpmondrian.release.release import Release
 from dpmondrian.schema.coordinates import Coordinates
-from dpmondrian.tables.frames import Table, read_table
+from dpmondrian.tables import Table, read_table
 
 __all__ = ["Comparison", "compare_with_kmeans"]
 
@@ -64,7 +65,7 @@ def _scaled_rows(
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return the clipped rows on the common scale of distances, and which rows of the table they are."""
     on_missing = str(release.parameters.get("on_missing"))
-    view = coordinates.view(_columns_of(table, release), on_missing)
+    view = view_of(_columns_of(table, release), coordinates, on_missing)
     schema = coordinates.schema
     rule = MISSING_RULES["middle" if on_missing == "middle" else "drop"]
     blocks = [clipped_rows(block, schema, rule) for block in view.blocks()]

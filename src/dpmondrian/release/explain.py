@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpmondrian.exceptions import BudgetError
-from dpmondrian.privacy.accountants.joint import GAUSSIAN_SLACK
 from dpmondrian.privacy.accountants.pld import PLD_SLACK, Composition
 from dpmondrian.privacy.accountants.zcdp import bounded_range_rho, smallest_met
 
@@ -89,10 +88,13 @@ class Explanation:
         return explanation_text(self)
 
 
-def explain(statement: PrivacyStatement) -> Explanation:
+def explain(
+    statement: PrivacyStatement, composition: Composition | None = None, slack: float = PLD_SLACK
+) -> Explanation:
     """Return what a privacy statement means for the best attacker; raise `BudgetError` where nothing is promised.
 
-    Bounds estimated from the same rows before count as one more pure draw.
+    Bounds estimated from the same rows before count as one more pure draw. `composition` is that of the ledger's draws, unless they
+    compose in another way, and `slack` what was kept back of epsilon and delta for noise that is nearly continuous.
     """
     if math.isinf(statement.epsilon):
         raise BudgetError("No finite epsilon holds for this result, so no bound on an attacker can be given.")
@@ -101,9 +103,9 @@ def explain(statement: PrivacyStatement) -> Explanation:
             "The ledger of this statement holds a cost or delta that no draw has; it cannot be explained."
         )
     epsilon, delta = statement.epsilon + statement.bounds_epsilon, statement.delta
-    fine = statement.currency == "joint" or statement.accountant == "pld"
-    composition = Composition.of(statement.entries, statement.currency, fine=fine)
-    profile = _profile(composition, statement)
+    if composition is None:
+        composition = Composition.of(statement.entries, statement.currency, fine=statement.accountant == "pld")
+    profile = _profile(composition, statement, slack if composition.mu > 0.0 else 0.0)
     return Explanation(
         epsilon=epsilon,
         delta=delta,
@@ -116,7 +118,7 @@ def explain(statement: PrivacyStatement) -> Explanation:
     )
 
 
-def _profile(composition: Composition, statement: PrivacyStatement) -> Callable[[float], float]:
+def _profile(composition: Composition, statement: PrivacyStatement, slack: float) -> Callable[[float], float]:
     """Return the function from any real epsilon to a delta at which the whole run is (epsilon, delta)-private.
 
     Noise that is nearly continuous costs a little more than continuous noise (``docs/privacy/joint.md``). Where only its
@@ -126,9 +128,6 @@ def _profile(composition: Composition, statement: PrivacyStatement) -> Callable[
     if composition.rho > 0.0:
         ways.append(Composition(rho=_whole_rho(composition), failure=composition.failure))
     ways = [way.with_pure(statement.bounds_epsilon) for way in ways]
-    slack = 0.0
-    if composition.mu > 0.0:
-        slack = GAUSSIAN_SLACK if statement.currency == "joint" else PLD_SLACK
 
     def profile(epsilon: float) -> float:
         least = min(way.delta(epsilon - slack * statement.epsilon) for way in ways)

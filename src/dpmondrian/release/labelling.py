@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.common.threads import Threads
-from dpmondrian.engines.coded import BLOCK_ROWS
 from dpmondrian.engines.missing import MISSING_RULES, clipped_rows, missing_value_error
+from dpmondrian.engines.views import view_of
 from dpmondrian.kernels import compiled
 from dpmondrian.release.release import Release
 from dpmondrian.schema.coordinates import Coordinates
-from dpmondrian.tables.frames import Table
+from dpmondrian.tables import PART_ROWS, Table
 
 __all__ = ["Labeller"]
 
@@ -55,15 +55,15 @@ class Labeller:
         """Return the nearest centre of every row; the nodes that rows are in, if known, are hints that save time."""
 
         def part(start: int) -> NDArray[np.int32]:
-            stop = start + BLOCK_ROWS
+            stop = start + PART_ROWS
             rows = table.between(start, stop)
             return self.labels(rows) if nodes is None else self._labels(rows, nodes[start:stop], cluster_of_node)
 
-        parts = threads.map(part, range(0, table.n_rows, BLOCK_ROWS))
+        parts = threads.map(part, range(0, table.n_rows, PART_ROWS))
         return np.concatenate([np.empty(0, dtype=np.int32), *parts])
 
     def _labels(self, table: Table, nodes: NDArray[np.int16], cluster_of_node: NDArray[np.int64]) -> NDArray[np.int32]:
-        view, schema = self.coordinates.view(table, self.on_missing), self.coordinates.schema
+        view, schema = view_of(table, self.coordinates, self.on_missing), self.coordinates.schema
         labels = np.empty(table.n_rows, dtype=np.int32)
         for start in view.starts():
             if not compiled.nearest_centre(
@@ -75,7 +75,7 @@ class Labeller:
 
     def distances(self, table: Table) -> NDArray[np.float64]:
         """Return the distance of every row of a table to every centre."""
-        view, schema = self.coordinates.view(table, self.on_missing), self.coordinates.schema
+        view, schema = view_of(table, self.coordinates, self.on_missing), self.coordinates.schema
         distances = np.empty((table.n_rows, len(self.centres)))
         for start, block in zip(view.starts(), view.blocks(), strict=True):
             rows = clipped_rows(block, schema, MISSING_RULES[self.on_missing])

@@ -12,7 +12,7 @@ from dataclasses import MISSING, asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpmondrian._version import __version__
-from dpmondrian.privacy.accountants.zcdp import LEAST_DELTA
+from dpmondrian.common.checks import LEAST_DELTA
 from dpmondrian.privacy.ledger import Entry
 from dpmondrian.privacy.plan import Plan
 from dpmondrian.release.unit import Unit, unit_of
@@ -27,9 +27,7 @@ __all__ = [
     "SECURE",
     "SEEDED",
     "PrivacyStatement",
-    "UnsoundStatement",
     "make_statement",
-    "no_privacy",
 ]
 
 NOT_PROTECTED = ("public_inputs", "outputs_of_rows", "side_channels", "several_releases", "groups")
@@ -143,46 +141,6 @@ class PrivacyStatement:
         return statement_html(self)
 
 
-@dataclass(frozen=True)
-class UnsoundStatement(PrivacyStatement):
-    """The statement of code that does not keep its promise: `epsilon` is infinite, `releasable` is False.
-
-    Attributes
-    ----------
-    claimed_epsilon : float or None
-        What the published code promises; None where it promises nothing.
-    drawn_epsilon : float
-        What its draws alone cost by the ledger, were there no other defect.
-    defects : tuple of str
-        Why no finite epsilon holds.
-    """
-
-    claimed_epsilon: float | None = None
-    drawn_epsilon: float = 0.0
-    defects: tuple[str, ...] = ()
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> PrivacyStatement:
-        """Refuse: what holds no promise is not read back as a release."""
-        raise ValueError("a statement without a guarantee is not part of a release")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the statement as plain JSON values; the infinite epsilon is None."""
-        return {**super().to_dict(), "epsilon": None}
-
-    def __str__(self) -> str:
-        from dpmondrian.show.texts import draws_table
-
-        lines = ["NOT RELEASABLE: no finite epsilon holds, for these reasons:", *(f"- {item}" for item in self.defects)]
-        if self.claimed_epsilon is not None:
-            lines.append(
-                f"Claimed: epsilon = {self.claimed_epsilon:g}. What was drawn costs epsilon = {self.drawn_epsilon:.4g}"
-                + (f" at delta = {self.delta:g}" if self.delta else "")
-                + ", even without the reasons above."
-            )
-        return "\n".join([*lines, "", "What was drawn:", *draws_table(self)])
-
-
 _KINDS: dict[str, tuple[type, ...]] = {
     "float": (float, int),
     "float | None": (float, int, type(None)),
@@ -210,26 +168,6 @@ def _typed(record: type[_Record], values: Mapping[str, Any]) -> _Record:
     return record(**values)
 
 
-def no_privacy() -> UnsoundStatement:
-    """Return the statement of an algorithm that is not private and does not claim to be."""
-    return UnsoundStatement(
-        epsilon=math.inf,
-        delta=0.0,
-        rho=None,
-        releasable=False,
-        unit=Unit(),
-        neighbours=ADD_OR_REMOVE,
-        rows_per_person=1,
-        variant="not private",
-        currency="epsilon",
-        entries=(),
-        bounds=(),
-        randomness=SEEDED,
-        version=__version__,
-        defects=("nothing here is private: centres and sizes are exact",),
-    )
-
-
 def make_statement(
     plan: Plan,
     entries: tuple[Entry, ...],
@@ -241,30 +179,21 @@ def make_statement(
     earlier_fits: int = 0,
 ) -> PrivacyStatement:
     """Return the statement of a finished run."""
-    fields_of_all: dict[str, Any] = {
-        "delta": plan.delta,
-        "rho": plan.rho,
-        "unit": unit_of(rows_per_person, person_id),
-        "neighbours": ADD_OR_REMOVE,
-        "rows_per_person": rows_per_person,
-        "variant": variant,
-        "currency": plan.currency,
-        "accountant": plan.accountant,
-        "entries": entries,
-        "bounds": tuple(schema.to_dict()),
-        "bounds_epsilon": schema.bounds_epsilon(rows_per_person, person_id),
-        "randomness": SECURE if secure else SEEDED,
-        "version": __version__,
-        "earlier_fits": earlier_fits,
-    }
-    if not plan.defects:
-        releasable = secure and (schema.estimate is None or schema.estimate.releasable)
-        return PrivacyStatement(epsilon=plan.epsilon, releasable=releasable, **fields_of_all)
-    return UnsoundStatement(
-        epsilon=math.inf,
-        releasable=False,
-        claimed_epsilon=plan.epsilon,
-        drawn_epsilon=plan.composed(entries),
-        defects=plan.defects,
-        **fields_of_all,
+    return PrivacyStatement(
+        epsilon=plan.epsilon,
+        releasable=secure and (schema.estimate is None or schema.estimate.releasable),
+        delta=plan.delta,
+        rho=plan.rho,
+        unit=unit_of(rows_per_person, person_id),
+        neighbours=ADD_OR_REMOVE,
+        rows_per_person=rows_per_person,
+        variant=variant,
+        currency=plan.currency,
+        accountant=plan.accountant,
+        entries=entries,
+        bounds=tuple(schema.to_dict()),
+        bounds_epsilon=schema.bounds_epsilon(rows_per_person, person_id),
+        randomness=SECURE if secure else SEEDED,
+        version=__version__,
+        earlier_fits=earlier_fits,
     )

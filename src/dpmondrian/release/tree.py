@@ -13,12 +13,10 @@ from numpy.typing import NDArray
 
 from dpmondrian.common.checks import is_number
 from dpmondrian.dpm.joining.joins import Joins
-from dpmondrian.dpm.tree.grower import GrownTree
-from dpmondrian.engines.grid import Grid
 from dpmondrian.exceptions import ParameterError
 from dpmondrian.release.unit import ROWS
 
-__all__ = ["Condition", "Cut", "Rule", "Tree", "release_tree"]
+__all__ = ["Condition", "Cut", "Rule", "Tree"]
 
 _LARGEST = 1e100
 """No size in a saved tree may be larger: beyond it there are no rows, only damage."""
@@ -350,30 +348,6 @@ class Tree:
                 raise ValueError("a cut has no strength from 0 to 1")
         if not np.all(children > np.tile(parents, 2)) or sorted(children.tolist()) != list(range(1, len(self.column))):
             raise ValueError("the nodes do not form a tree")
-
-
-def release_tree(
-    grown: GrownTree,
-    grid: Grid,
-    sizes: NDArray[np.float64],
-    size_errors: NDArray[np.float64],
-    cluster_of_leaf: NDArray[np.int64],
-) -> Tree:
-    """Return the grown tree in the data's units."""
-    nodes = grown.nodes
-    cluster = np.full(len(nodes), -1, dtype=np.int64)
-    cluster[[leaf.number for leaf in grown.leaves]] = cluster_of_leaf
-    return Tree(
-        names=grid.schema.names,
-        column=np.array([node.column for node in nodes], dtype=np.int64),
-        threshold=np.array([np.nan if node.is_leaf else grid.cut_value(node.column, node.cut) for node in nodes]),
-        left=np.array([node.children[0] if node.children else -1 for node in nodes], dtype=np.int64),
-        right=np.array([node.children[1] if node.children else -1 for node in nodes], dtype=np.int64),
-        size=sizes,
-        size_error=size_errors,
-        cluster=cluster,
-        ranges=grid.schema.ranges,
-    )
 
 
 def _without_nan(values: NDArray[np.float64]) -> list[float | None]:

@@ -10,12 +10,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from dpmondrian.common.checks import is_number, nearest_names
+from dpmondrian.common.checks import is_number
 from dpmondrian.exceptions import BoundsError, WayOut
 from dpmondrian.schema.texts import canonical_text
 
@@ -27,9 +26,6 @@ __all__ = [
     "Estimate",
     "Indicator",
     "Schema",
-    "categories_in",
-    "category_use",
-    "names_in",
 ]
 
 Pair: TypeAlias = "Sequence[Any] | Column | Category"
@@ -46,8 +42,6 @@ _WEIGHT_UNCUT, _LEAST_WEIGHT = 0.1, 0.01
 
 LARGEST_BOUND, SMALLEST_RANGE = 1e100, 1e-100
 """Bounds beyond these would overflow when distances are squared, or ranges divided."""
-
-_WHOLE_WORDS = {"int": True, "whole": True, "integer": True, "float": False, "real": False}
 
 
 @dataclass(frozen=True)
@@ -434,143 +428,10 @@ class Schema:
         whole : sequence of bool
             Whether each column's *type* is an integer type. Values are never looked at.
         """
-        if bounds is None:
-            raise BoundsError(
-                parameter="bounds",
-                rule="is missing, and the range of every column is needed",
-                way_out=WayOut.GIVE_BOUNDS,
-            )
-        if isinstance(bounds, Schema):
-            return bounds._ordered_as(names)
-        if isinstance(bounds, Mapping):
-            return cls._from_mapping(bounds, names, whole)
-        if _is_one_pair(bounds):
-            return cls(tuple(_column(n, bounds, w) for n, w in zip(names, whole, strict=True)))
-        return cls._from_list(bounds, names, whole)
+        from dpmondrian.schema.bounds import GivenBounds
 
-    @classmethod
-    def _from_mapping(cls, bounds: Mapping[str, Pair], names: Sequence[str], whole: Sequence[bool]) -> Schema:
-        bounds = {str(name): pair for name, pair in bounds.items()}
-        _check_same_names(list(bounds), names)
-        return cls(tuple(_column(n, bounds[n], w) for n, w in zip(names, whole, strict=True)))
-
-    @classmethod
-    def _from_list(cls, bounds: Any, names: Sequence[str], whole: Sequence[bool]) -> Schema:
-        try:
-            pairs = list(bounds)
-        except TypeError:
-            raise BoundsError(
-                parameter="bounds",
-                rule="must be a pair, a list of pairs, a mapping or a Schema",
-                value=bounds,
-                way_out=WayOut.GIVE_BOUNDS,
-            ) from None
-        if len(pairs) != len(names):
-            raise BoundsError(
-                parameter="bounds",
-                rule=f"must have one pair for each of {len(names)} columns",
-                got=f"{len(pairs)} pairs",
-                way_out="Give one pair (lower, upper) to use it for all columns.",
-            )
-        return cls(tuple(_column(n, p, w) for n, p, w in zip(names, pairs, whole, strict=True)))
-
-    def _ordered_as(self, names: Sequence[str]) -> Schema:
-        _check_same_names(self.names, names)
-        by_name = dict(zip(self.names, self.columns, strict=True))
-        return Schema(tuple(by_name[name] for name in names), self.estimate)
-
-
-def _check_same_names(given: Sequence[str], names: Sequence[str]) -> None:
-    unknown = [name for name in given if name not in names]
-    if unknown:
-        raise BoundsError(
-            parameter="bounds",
-            rule=f"names columns that the table does not have: {unknown!r}",
-            hint=f"{nearest_names(unknown, names)} Columns of the table: {list(names)!r}.",
-            way_out=WayOut.NUMBER_COLUMNS,
-        )
-    missing = [name for name in names if name not in given]
-    if missing:
-        raise BoundsError(
-            parameter="bounds",
-            rule=f"must name every column. Missing: {missing!r}",
-            way_out="Add their bounds, or fit on a table without these columns.",
-        )
-
-
-def categories_in(bounds: Bounds) -> dict[str, Category]:
-    """Return the columns of categories that are declared in bounds, by name."""
-    if isinstance(bounds, Schema):
-        return bounds.categories
-    if not isinstance(bounds, Mapping):
-        return {}
-    columns = {str(name): _declared(str(name), pair) for name, pair in bounds.items()}
-    return {name: column for name, column in columns.items() if isinstance(column, Category)}
-
-
-def names_in(bounds: Bounds) -> tuple[str, ...] | None:
-    """Return the names of the columns that have bounds, or None if the bounds do not name any."""
-    if isinstance(bounds, Schema):
-        return bounds.names
-    return tuple(str(name) for name in bounds) if isinstance(bounds, Mapping) else None
-
-
-def category_use(bounds: Bounds) -> str:
-    """Return whether "none", "some" or "all" of the columns hold categories."""
-    n_categories = len(categories_in(bounds))
-    n_columns = len(bounds.columns) if isinstance(bounds, Schema) else len(bounds) if isinstance(bounds, Mapping) else 0
-    return "none" if not n_categories else "all" if n_categories == n_columns else "some"
+        return GivenBounds(bounds).schema(names, whole)
 
 
 def _of_people(person_id: str | None) -> str:
     return "without a column of people" if person_id is None else f"for people in column {person_id!r}"
-
-
-def _is_one_pair(bounds: Any) -> bool:
-    if isinstance(bounds, np.ndarray) and bounds.ndim != 1:
-        return False
-    if isinstance(bounds, str) or not isinstance(bounds, Sequence | np.ndarray) or len(bounds) not in (2, 3, 4):
-        return False
-    return isinstance(bounds[0], Real) or bounds[0] is None
-
-
-def _declared(name: str, pair: Any) -> Column | Category | None:
-    """Return a column that is declared in full: as an object, or by its categories; else None."""
-    if isinstance(pair, Column | Category):
-        if pair.name != name:
-            raise BoundsError(
-                parameter="bounds",
-                rule=f"holds column {pair.name!r} under the name {name!r}",
-                way_out="Use one name for both.",
-            )
-        return pair
-    texts = isinstance(pair, Sequence) and not isinstance(pair, str) and all(isinstance(item, str) for item in pair)
-    return Category(name, tuple(pair)) if texts and pair else None
-
-
-def _column(name: str, pair: Any, whole: bool) -> Column | Category:
-    declared = _declared(name, pair)
-    if declared is not None:
-        return declared
-    is_list = isinstance(pair, Sequence) or (isinstance(pair, np.ndarray) and pair.ndim == 1)
-    items = list(pair) if is_list and not isinstance(pair, str) else [pair]
-    if len(items) > 2 and isinstance(items[0], str):  # ("children", 0, 12, "int")
-        if items[0] != name:
-            raise BoundsError(
-                parameter="bounds",
-                rule=f"names column {items[0]!r} where the table has {name!r}",
-                way_out="Give the list in the order of the table, or a mapping by column name.",
-            )
-        items = items[1:]
-    words = [item for item in items[2:] if isinstance(item, str)]
-    kinds, log = [word for word in words if word in _WHOLE_WORDS], "log" in words
-    if len(items) != 2 + len(kinds) + log or len(kinds) > 1:
-        raise BoundsError(
-            column=name,
-            parameter="bounds",
-            rule="must be a pair (lower, upper), with 'int', 'float' or 'log' as an optional third item, or a list of categories",
-            value=pair,
-            way_out=WayOut.GIVE_BOUNDS,
-        )
-    # A log scale overrides the type of the column, like "float"; "int" beside it is refused.
-    return Column(name, items[0], items[1], _WHOLE_WORDS[kinds[0]] if kinds else whole and not log, log)

@@ -8,10 +8,8 @@ so they cost nothing of the budget, and whatever holds for one row's values hold
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +17,6 @@ from numpy.typing import NDArray
 from dpmondrian.common.checks import check_integer
 from dpmondrian.exceptions import ParameterError
 from dpmondrian.schema.columns import OTHER, Category, Column, Indicator, Schema
-from dpmondrian.tables.frames import Table
 
 __all__ = ["LEAST_VALUES", "MOST_DIRECTIONS", "Coordinates"]
 
@@ -123,21 +120,6 @@ class Coordinates:
             if isinstance(column, Indicator)
         }
 
-    def view(self, table: Table, on_missing: str) -> Table:
-        """Return the table with coordinates in its blocks; the table itself if they are the values."""
-        if self.plain:
-            return table
-        names = self.schema.names
-        return _View(
-            names=names,
-            named=table.named,
-            whole=(False,) * len(names),
-            n_rows=table.n_rows,
-            _source=table,
-            text_names=table.text_names,
-            of_rows=lambda block: self.of_rows(block, fill_missing=on_missing == "middle"),
-        )
-
     def of_rows(self, block: NDArray[np.float64], fill_missing: bool = False) -> NDArray[np.float64]:
         """Return the coordinates of a block of rows.
 
@@ -221,19 +203,6 @@ class Coordinates:
                 for column in self.given.centre_columns
             )
         )
-
-
-@dataclass(frozen=True, kw_only=True)
-class _View(Table):
-    """A table whose blocks are made from those of another one, its source."""
-
-    of_rows: Callable[[NDArray[np.float64]], NDArray[np.float64]]
-
-    def block(self, start: int) -> NDArray[np.float64]:
-        return self.of_rows(self._source.block(start))
-
-    def own_blocks(self) -> Iterator[NDArray[Any]]:
-        return self.blocks()
 
 
 def _in_plane(n_directions: int) -> NDArray[np.float64]:

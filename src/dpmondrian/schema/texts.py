@@ -25,6 +25,7 @@ __all__ = [
     "NoTextError",
     "canonical",
     "canonical_text",
+    "holds_objects",
     "text_of",
     "texts_of_arrow",
     "texts_of_column",
@@ -32,6 +33,8 @@ __all__ = [
 ]
 
 _LARGEST_EXACT_FLOAT = 2.0**53
+_PANDAS_TYPES = ("StringDtype", "ArrowDtype", "CategoricalDtype")
+"""Of pandas, that seem to hold objects, and have a type of their own."""
 
 
 class NoTextError(ValueError):
@@ -156,9 +159,17 @@ def texts_of_column(column: nw.Series[Any]) -> Any:
     )
 
 
+def holds_objects(column: nw.Series[Any]) -> bool:
+    """Return whether a column of pandas or polars holds any Python values, of which Arrow would find a type, or see addresses only."""
+    dtype = getattr(column.to_native(), "dtype", None)
+    if getattr(dtype, "kind", None) == "O":  # pandas, and its extensions
+        return type(dtype).__name__ not in _PANDAS_TYPES
+    return column.implementation.is_polars() and column.dtype == nw.Object
+
+
 def _own_texts(column: nw.Series[Any], native: Any) -> Any:
-    if getattr(getattr(native, "dtype", None), "hasobject", False):  # pandas: any Python values
-        return texts_of_values(native)
+    if holds_objects(column):
+        return texts_of_values(column.to_list())
     if hasattr(getattr(native, "cat", None), "categories"):  # pandas, whose categories may be any Python values too
         return texts_of_values(native.cat.categories).take(_arrow_codes(native.cat.codes.to_numpy()))
     return texts_of_arrow(column.to_arrow())

@@ -28,12 +28,11 @@ from dpmondrian.common.interrupts import undisturbed
 from dpmondrian.common.printable import printable
 from dpmondrian.exceptions import BoundsError, DataError, NotReleasableWarning, ParameterError
 from dpmondrian.privacy.door import Door
-from dpmondrian.privacy.plan import bounds_plan
 from dpmondrian.release.statement import PrivacyStatement, make_statement
 from dpmondrian.release.unit import Unit, unit_of
 from dpmondrian.schema.columns import Column, Estimate, Schema
-from dpmondrian.tables.frames import Table, read_table
-from dpmondrian.tables.persons import PersonLimit
+from dpmondrian.suggest.draws import MAGNITUDES, PLACES, bounds_plan
+from dpmondrian.tables import PersonLimit, Table, read_table
 
 if TYPE_CHECKING:
     from dpmondrian.accounts.budget import Budget
@@ -325,15 +324,15 @@ def _estimate(rows: Table, wanted: _Wanted, door: Door) -> dict[str, Suggestion]
     names, whole = wanted.drawn, wanted.whole
     places = [rows.names.index(name) for name in names]
     edges = [_magnitude_edges(whole[name]) for name in names]
-    scales = [door.count_deviation(column, "magnitudes") / math.sqrt(2.0) for column in range(len(names))]
+    scales = [door.deviation(MAGNITUDES, column) / math.sqrt(2.0) for column in range(len(names))]
     exact = _histograms(rows, places, edges)
     rough = [
-        _rough_range(door.counts(column, exact[column], "magnitudes"), edges[column], scales[column])
+        _rough_range(door.counts(MAGNITUDES, column, exact[column]), edges[column], scales[column])
         for column in range(len(names))
     ]
     edges = [_even_edges(found, whole[name], scale) for name, found, scale in zip(names, rough, scales, strict=True)]
     exact = [counts[1:-1] for counts in _histograms(rows, places, edges)]  # without what lies beyond the edges
-    noisy = [door.counts(column, exact[column], "places") for column in range(len(names))]
+    noisy = [door.counts(PLACES, column, exact[column]) for column in range(len(names))]
     return {
         name: _bounds(rough[column], noisy[column], edges[column], scales[column], whole[name])
         for column, name in enumerate(names)

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from dpmondrian.exceptions import DataError
 from dpmondrian.schema.texts import NoTextError, text_of, texts_of_arrow
 from dpmondrian.tables.failures import failure, no_number, not_usable, not_utf8
-from dpmondrian.tables.identities import kind_of_ids
+from dpmondrian.tables.identities import NoIdError, kind_of_field
 from dpmondrian.tables.source import Origin
 
 __all__ = [
@@ -24,7 +24,6 @@ __all__ = [
     "kind_of",
     "table_of",
     "target_schema",
-    "without_rows",
     "without_types",
 ]
 
@@ -60,20 +59,19 @@ def target_schema(source: Origin, schema: Any, kinds: Mapping[str, Kind]) -> Any
     """Return the Arrow schema of what will be read, from the schema of a file; refuse types that cannot be used."""
     import pyarrow
 
-    fields = [(name, _target(source, name, schema.field(name).type, kind)) for name, kind in kinds.items()]
+    fields = [(name, _target(source, schema.field(name), kind)) for name, kind in kinds.items()]
     return pyarrow.schema(fields)
 
 
-def _target(source: Origin, name: str, type_: Any, wanted: Kind) -> Any:
+def _target(source: Origin, field: Any, wanted: Kind) -> Any:
     import pyarrow
 
-    type_, kind = _plain(type_), kind_of(type_)
-    if pyarrow.types.is_null(type_):
-        return {"number": pyarrow.float64(), "text": pyarrow.string(), "id": type_}[wanted]
     if wanted == "id":
-        if kind_of_ids(type_) is not None:
-            return pyarrow.string() if kind == "text" else type_
-    elif wanted == "text":
+        return _id_target(source, field)
+    type_, kind = _plain(field.type), kind_of(field.type)
+    if pyarrow.types.is_null(type_):
+        return {"number": pyarrow.float64(), "text": pyarrow.string()}[wanted]
+    if wanted == "text":
         is_bytes = pyarrow.types.is_binary(type_) or pyarrow.types.is_large_binary(type_)
         if is_bytes or (kind != "unknown" and not pyarrow.types.is_duration(type_)):
             return pyarrow.string()
@@ -84,7 +82,20 @@ def _target(source: Origin, name: str, type_: Any, wanted: Kind) -> Any:
     elif kind == "number":
         small = pyarrow.types.is_float16(type_) or pyarrow.types.is_float32(type_)
         return pyarrow.float32() if small else pyarrow.float64()
-    raise not_usable(source, name, kind if kind != "unknown" else "nested or binary", f"{wanted}s")
+    raise not_usable(source, field.name, kind if kind != "unknown" else "nested or binary", f"{wanted}s")
+
+
+def _id_target(source: Origin, field: Any) -> Any:
+    """Return the type in which ids are read: their own, of which only the layout of texts may change."""
+    import pyarrow
+
+    try:
+        kind = kind_of_field(field)  # before an extension becomes what is stored
+    except NoIdError as error:
+        problem = str(error)
+    else:
+        return pyarrow.string() if kind == "text" else _plain(field.type)
+    raise failure(source, f"has ids of persons in a column that cannot be used: {field.name!r} {problem}")
 
 
 def without_types(kinds: Mapping[str, Kind]) -> Any:
@@ -94,13 +105,6 @@ def without_types(kinds: Mapping[str, Kind]) -> Any:
     return pyarrow.schema(
         [(name, pyarrow.float64() if kind == "number" else pyarrow.string()) for name, kind in kinds.items()]
     )
-
-
-def without_rows(schema: Any) -> Any:
-    """Return an empty record batch: readers yield it first, so that a table has its types also when it has no rows."""
-    import pyarrow
-
-    return pyarrow.record_batch([pyarrow.array([], field.type) for field in schema], schema=schema)
 
 
 def table_of(source: Origin, batches: Iterable[Any], target: Any) -> Any:
@@ -185,7 +189,8 @@ def _ids(source: Origin, name: str, values: Sequence[Any]) -> Any:
         raise failure(
             source,
             f"has ids of persons in column {name!r} that are not all texts, or not all whole numbers of 64 bits: 7, 7.0 and '7' may be "
-            "one person or several. Write all of them as texts, in a query with CAST(... AS TEXT)",
+            "one person or several. Correct them where they are kept, so that each person has one; a query that turns them into texts would only "
+            "hide the difference: '7' and '7.0' are two people",
         )
     types = {str: pyarrow.string(), bool: pyarrow.bool_(), int: pyarrow.int64(), bytes: pyarrow.binary()}
     return pyarrow.array(values, types[kind] if known else pyarrow.null())

@@ -1,49 +1,46 @@
-"""A user's table from a file: names and types first, then the wanted columns, and never a value in a message."""
+"""A user's table in a file: opened once for its names and types, then decoded once per pass, and never a value in a message."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import closing
-from dataclasses import dataclass
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
-from dpmondrian.exceptions import ParameterError
-from dpmondrian.tables.conversion import Kind
-from dpmondrian.tables.failures import told
+from dpmondrian.exceptions import DataError, ParameterError
+from dpmondrian.tables.conversion import Kind, target_schema, without_types
+from dpmondrian.tables.failures import check_names, failure, told
 from dpmondrian.tables.formats import arrow_files, csv_files, databases, json_files
 from dpmondrian.tables.identities import kind_of_ids, one_kind
-from dpmondrian.tables.pieces import Piece
-from dpmondrian.tables.source import ENDINGS, Source, check_file
+from dpmondrian.tables.pieces import Head, Piece
+from dpmondrian.tables.source import DATABASES, ENDINGS, Source, check_path
 
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["ENDINGS", "Kind", "Piece", "Source", "columns_of", "pieces_of", "read_columns"]
+__all__ = ["ENDINGS", "Kind", "OpenedFile", "Piece", "Source", "columns_of", "open_file", "read_columns"]
 
 
 @dataclass(frozen=True)
 class _Format:
-    columns: Callable[[Source], dict[str, str]]
-    pieces: Callable[[Source, Mapping[str, Kind]], Iterator[Piece]]
+    head: Callable[[Source], Head]
+    pieces: Callable[[Source, Head, Any, Mapping[str, Kind]], Iterator[Piece]]
 
 
 _FORMATS = {
-    "CSV": _Format(csv_files.columns, csv_files.pieces),
-    "JSON lines": _Format(json_files.columns, json_files.pieces),
-    "Parquet": _Format(arrow_files.parquet_columns, arrow_files.parquet_pieces),
-    "Arrow": _Format(arrow_files.arrow_columns, arrow_files.arrow_pieces),
-    "SQLite": _Format(databases.sqlite_columns, databases.sqlite_pieces),
-    "DuckDB": _Format(databases.duckdb_columns, databases.duckdb_pieces),
+    "CSV": _Format(csv_files.head, csv_files.pieces),
+    "JSON lines": _Format(json_files.head, json_files.pieces),
+    "Parquet": _Format(arrow_files.parquet_head, arrow_files.parquet_pieces),
+    "Arrow": _Format(arrow_files.arrow_head, arrow_files.arrow_pieces),
+    "SQLite": _Format(databases.sqlite_head, databases.sqlite_pieces),
+    "DuckDB": _Format(databases.duckdb_head, databases.duckdb_pieces),
 }
 
 
-def columns_of(source: Source) -> dict[str, str]:
-    """Return the kind of every column by name, from metadata only; values are not looked at.
-
-    Kinds are "whole", "number", "truth", "text", "date" and "unknown". CSV, JSON lines and SQLite have no types: there every
-    kind is "unknown". The names of JSON lines are the keys of the first object, which is to them what a header is to a CSV
-    file. Columns of a CSV file without a name are left out.
+def open_file(source: Source) -> OpenedFile:
+    """Return a file whose head has been read; no row has been looked at, and nothing stays open.
 
     Raises
     ------
@@ -51,61 +48,153 @@ def columns_of(source: Source) -> dict[str, str]:
         If the file cannot be read.
     """
     with told(source):
-        check_file(source)
-        return _FORMATS[source.format].columns(source)
+        check_path(source)
+        identity = _identity(source)
+    with _unchanged(source, identity), told(source):
+        head = _FORMATS[source.format].head(source)
+        check_names(source, head.names, [])
+    return OpenedFile(source, head, identity)
+
+
+def columns_of(source: Source) -> dict[str, str]:
+    """Return the kind of every column of a file by name: see `OpenedFile.kinds`."""
+    return open_file(source).kinds
 
 
 def read_columns(
     source: Source, kinds: Mapping[str, Kind], progress: Callable[[int, int | None], None] | None = None
 ) -> pyarrow.Table:
-    """Return the named columns of a file, in this order, as an Arrow table.
+    """Return the named columns of a file as an Arrow table: see `OpenedFile.read`."""
+    return open_file(source).read(kinds, progress)
 
-    Parameters
+
+@dataclass(frozen=True)
+class OpenedFile:
+    """A file whose head was read. Every pass over its rows opens it once more, and must find it unchanged.
+
+    Attributes
     ----------
     source : Source
-    kinds : mapping of str to "number", "text" or "id"
-        The columns to read. Numbers come as float64, from typed files as their own integer type or float32; texts as
-        strings (`dpmondrian.tables.conversion` says how other values become texts); ids in their own type.
-    progress : callable, optional
-        Called with what is done and the total: bytes, or for a database rows and None. For a bar only: it is exact.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read, lacks a column, or a column cannot be read as what it should be. No message tells a value.
-
-    Notes
-    -----
-    Pieces of the file become pieces of the table, without a copy: memory holds little more than the result.
+    head : Head
+    identity : tuple of int
+        How to tell whether it is still the same: device, number, size and time of the last change.
     """
-    import pyarrow
 
-    tables = []
-    with closing(pieces_of(source, kinds)) as pieces:
-        for read, done, total in pieces:
-            tables.append(read())
-            if progress is not None:
-                progress(done, total)
-    for name in (name for name, kind in kinds.items() if kind == "id"):  # a file without types shows them with its rows
-        one_kind(kind_of_ids(table.schema.field(name).type) for table in tables[1:])
-    return pyarrow.concat_tables(tables[1:] or tables, promote_options="default")
+    source: Source
+    head: Head = field(repr=False)
+    identity: tuple[int, int, int, int] = field(repr=False)
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """The kind of every column by name, from metadata only; values are not looked at.
+
+        Kinds are "whole", "number", "truth", "text", "date" and "unknown". CSV, JSON lines and SQLite have no types: there every
+        kind is "unknown". The names of JSON lines are the keys of the first object, which is to them what a header is to a CSV
+        file. Columns of a CSV file without a name are left out.
+        """
+        return self.head.kinds
+
+    def types(self, kinds: Mapping[str, Kind]) -> pyarrow.Schema:
+        """Return the types in which columns are read; refuse columns that are not there or cannot be read so."""
+        if not kinds or not set(kinds.values()) <= set(get_args(Kind)):
+            raise ParameterError(
+                parameter="kinds", rule="must map at least one column to 'number', 'text' or 'id'", value=dict(kinds)
+            )
+        with told(self.source):
+            check_names(self.source, self.head.names, list(kinds))
+            if self.head.schema is None:
+                return without_types(kinds)
+            return target_schema(self.source, self.head.schema, kinds)
+
+    def size(self, kinds: Mapping[str, Kind]) -> int | None:
+        """Return how many bytes are read for these columns; None for a database, which counts rows."""
+        if self.head.column_bytes is not None:
+            return sum(self.head.column_bytes.get(name, 0) for name in kinds)
+        return None if self.source.format in DATABASES else self.identity[2]
+
+    def pieces(self, kinds: Mapping[str, Kind]) -> Generator[Piece, None, None]:
+        """Yield the rows in pieces: see `read`. Until the end is reached, the file may be open; close the generator, or read on."""
+        target = self.types(kinds)
+        with _unchanged(self.source, self.identity), told(self.source):
+            for piece in _FORMATS[self.source.format].pieces(self.source, self.head, target, kinds):
+                yield piece._replace(read=partial(self._read, piece))
+
+    def _read(self, piece: Piece) -> pyarrow.Table:
+        with _unchanged(self.source, self.identity), told(self.source):
+            return piece.read()
+
+    def read(
+        self, kinds: Mapping[str, Kind], progress: Callable[[int, int | None], None] | None = None
+    ) -> pyarrow.Table:
+        """Return the named columns, in this order, as an Arrow table.
+
+        Parameters
+        ----------
+        kinds : mapping of str to "number", "text" or "id"
+            The columns to read. Numbers come as float64, from typed files as their own integer type or float32; texts as
+            strings (`dpmondrian.tables.conversion` says how other values become texts); ids in their own type.
+        progress : callable, optional
+            Called with what is done and the total: bytes, or for a database rows and None. For a bar only: it is exact.
+
+        Raises
+        ------
+        DataError
+            If the file cannot be read, lacks a column, or a column cannot be read as what it should be. No message tells a value.
+
+        Notes
+        -----
+        Pieces of the file become pieces of the table, without a copy: memory holds little more than the result.
+        """
+        import pyarrow
+
+        tables, total = [], self.size(kinds)
+        if progress is not None:
+            progress(0, total)
+        with closing(self.pieces(kinds)) as pieces:
+            for read, done, _ in pieces:
+                tables.append(read())
+                if progress is not None:
+                    progress(done, total)
+        for name in (
+            name for name, kind in kinds.items() if kind == "id"
+        ):  # a file without types shows them with its rows
+            one_kind(kind_of_ids(table.schema.field(name).type) for table in tables)
+        return pyarrow.concat_tables(tables or [self.types(kinds).empty_table()], promote_options="default")
+
+    def has_rows(self, kinds: Mapping[str, Kind]) -> bool:
+        """Return whether there is a row; where only the rows tell, the first ones of these columns are read."""
+        if self.head.has_rows is not None:
+            return self.head.has_rows
+        with closing(self.pieces(kinds)) as pieces:
+            return any(piece.read().num_rows for piece in pieces)
 
 
-def pieces_of(source: Source, kinds: Mapping[str, Kind]) -> Generator[Piece, None, None]:
-    """Yield a piece without rows, which tells the types, then the rows of a file: `read_columns` says how.
+@contextmanager
+def _unchanged(source: Source, identity: tuple[int, ...]) -> Iterator[None]:
+    """Refuse a file that was changed before or meanwhile; what else went wrong with it follows from that."""
+    _check_identity(source, identity)
+    try:
+        yield
+    except DataError:
+        _check_identity(source, identity)
+        raise
+    _check_identity(source, identity)
 
-    Until its end is reached, the file may be open; close the generator, or read on.
-    """
-    if not kinds or not set(kinds.values()) <= set(get_args(Kind)):
-        raise ParameterError(
-            parameter="kinds", rule="must map at least one column to 'number', 'text' or 'id'", value=dict(kinds)
+
+def _check_identity(source: Source, identity: tuple[int, ...]) -> None:
+    found = None
+    with told(source):
+        if os.path.lexists(source.path):
+            found = _identity(source)
+    if found is None:
+        raise failure(source, "is no longer there. Put it back, or start again without it")
+    if found != identity:
+        raise failure(
+            source,
+            "was changed while it was in use, and every pass must see the same rows. Start again when nobody writes to it",
         )
-    with told(source):
-        check_file(source)
-        for piece in _FORMATS[source.format].pieces(source, kinds):
-            yield piece._replace(read=partial(_read, source, piece))
 
 
-def _read(source: Source, piece: Piece) -> pyarrow.Table:
-    with told(source):
-        return piece.read()
+def _identity(source: Source) -> tuple[int, int, int, int]:
+    status = os.stat(source.path)
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns

@@ -19,11 +19,12 @@ from dpmondrian.common.checks import nearest_names
 from dpmondrian.exceptions import DataError, WayOut
 from dpmondrian.schema.columns import OTHER, Category
 from dpmondrian.schema.texts import canonical_text, texts_of_column
+from dpmondrian.tables.identities import check_ids_of
 from dpmondrian.tables.persons import PersonLimit, kept, person_hashes, row_hashes
+from dpmondrian.tables.sizes import BLOCK_ROWS
 
-__all__ = ["BLOCK_ROWS", "Reader", "Table", "read_table"]
+__all__ = ["Reader", "Table", "read_table"]
 
-BLOCK_ROWS = 16_384
 MOST_COLUMNS = 2**20
 """With more, squared distances would no longer be exact (``docs/privacy/representation.md``)."""
 
@@ -178,6 +179,8 @@ def read_table(
         raise DataError(f"Column names must be different. Got {repeated!r} more than once; rename them.") from None
     if isinstance(frame, nw.DataFrame):
         there = person_needed or person_id in frame.columns
+        if person_needed and person_id in frame.columns:
+            check_ids_of(frame, person_id)
         return _read_frame(frame, text_names, categories or {}, person_id if there else None)
     if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
         raise DataError("The table is lazy. Call its collect() first, and pass what that returns.")

@@ -18,14 +18,29 @@ import narwhals as nw
 import numpy as np
 
 from dpmondrian.exceptions import DataError
+from dpmondrian.schema.texts import holds_objects
 
-__all__ = ["Identities", "identities", "identities_of_values", "kind_of_ids", "one_kind"]
+__all__ = [
+    "Identities",
+    "NoIdError",
+    "check_ids_of",
+    "identities",
+    "identities_of_values",
+    "kind_of_field",
+    "kind_of_ids",
+    "one_kind",
+    "refuse_objects",
+]
 
 NOBODY = ("", "NA", "N/A", "n/a", "<NA>", "nan", "NaN", "NaT", "null", "NULL", "None", "none")
 """Texts by which files say that they do not know whose row it is, with or without white space around."""
 _LARGEST_EXACT = {2: 2**11, 4: 2**24, 8: 2**53}
 """Up to here floats tell whole numbers apart, by their bytes."""
 _MOST_DIGITS = 76
+_EXTENSION_KEY = b"ARROW:extension:name"
+"""Where a field says what extension it is, if nobody here knows that extension and its type is that of what is stored."""
+_EXTENSIONS = ("arrow.uuid", "arrow.json")
+"""Whose bytes are all that they say. Of others the type says more: the frequency of pandas' periods, an address in memory."""
 
 
 class Identities(NamedTuple):
@@ -44,14 +59,18 @@ class Identities(NamedTuple):
     kind: str | None
 
 
-class _NoIdError(ValueError):
-    """A value that is no id; its text says what is wrong with it, without the value."""
+class NoIdError(ValueError):
+    """A value or a type that is no id; its text says what is wrong with it, without the value."""
 
 
 _OTHER = "holds values that are neither texts nor numbers, nor dates of one type. Leave it out, or turn them into texts"
 _SEVERAL = (
     "holds ids of several kinds, such as texts and numbers, or times of different types: 7 and '7' may be one person or two. "
     "Write it with one type in all rows and files"
+)
+_EXTENSION = "is of an extension type, which may say more than the numbers or bytes that are stored: month 5 and day 5 are both 5. Turn it into texts"
+_OBJECTS = (
+    "holds Python objects, and would lose their types on the way. Collect the table first, or turn them into texts"
 )
 _FRACTION = "holds numbers that are not whole, and 7.5 and '7.50' may be one person or two. Read it as texts"
 _TOO_LARGE = (
@@ -71,7 +90,7 @@ def identities(column: nw.Series[Any]) -> Identities:
     problem = _OTHER
     try:
         return _of_column(column)
-    except _NoIdError as error:
+    except NoIdError as error:
         problem = str(error)
     except Exception:  # of a library, which may quote a value
         problem = _OTHER
@@ -93,15 +112,31 @@ def one_kind(kinds: Iterable[str | None]) -> str | None:
     return next(iter(found), None)
 
 
+def kind_of_field(field: Any) -> str | None:
+    """Return the kind of ids of an Arrow field: of its type, as in `kind_of_ids`, and of what else is said about it."""
+    extension = (field.metadata or {}).get(_EXTENSION_KEY)
+    if extension is not None and extension.decode(errors="replace") not in _EXTENSIONS:
+        raise NoIdError(_EXTENSION)
+    return kind_of_ids(field.type)
+
+
 def kind_of_ids(type_: Any) -> str | None:
-    """Return the kind of ids that an Arrow type holds; None for one without values, or that holds no ids."""
+    """Return the kind of ids that an Arrow type holds; None for one without values.
+
+    Raises
+    ------
+    NoIdError
+        If it holds no ids.
+    """
     import pyarrow as pa
     from pyarrow import types
 
     if isinstance(type_, pa.BaseExtensionType):
-        # Of others, such as pandas' periods, the type may say more than its text, and one number stand for two values.
-        inner = kind_of_ids(type_.storage_type)
-        return inner if inner in ("text", "bytes") else None
+        if type_.extension_name not in _EXTENSIONS:
+            raise NoIdError(_EXTENSION)
+        return kind_of_ids(type_.storage_type)
+    if types.is_null(type_):
+        return None
     if types.is_dictionary(type_):
         return kind_of_ids(type_.value_type)
     if _is_text(type_):
@@ -112,7 +147,53 @@ def kind_of_ids(type_: Any) -> str | None:
         return "truth"
     if _is_bytes(type_):
         return "bytes"
-    return str(type_) if types.is_temporal(type_) and not types.is_interval(type_) else None
+    if types.is_temporal(type_) and not types.is_interval(type_):
+        return str(type_)
+    raise NoIdError(_OTHER)
+
+
+def check_ids_of(frame: nw.DataFrame[Any], name: str) -> None:
+    """Refuse a column whose type holds no ids, as far as only the table, and not the column by itself, says so.
+
+    Raises
+    ------
+    DataError
+    """
+    native = frame.to_native()
+    if frame.implementation.is_polars() and not holds_objects(frame[name]):
+        field = _polars_field(native, name)
+    elif frame.implementation.is_pyarrow():
+        field = native.schema.field(name)
+    else:
+        return
+    try:
+        kind_of_field(field)
+        return
+    except NoIdError as error:
+        problem = str(error)
+    raise DataError(f"Column {name!r} of 'person_id' {problem}.")
+
+
+def _polars_field(frame: Any, name: str) -> Any:
+    """Return a column's field in Arrow; polars has types that Arrow does not know, and these hold no ids."""
+    import pyarrow as pa
+
+    try:
+        return frame.select(name).head(0).to_arrow().schema.field(0)
+    except Exception:
+        return pa.field(name, pa.list_(pa.null()))
+
+
+def refuse_objects(frame: Any, name: str) -> None:
+    """Refuse a column of Python objects in a table of pandas or polars that is about to become Arrow's.
+
+    Raises
+    ------
+    NoIdError
+    """
+    found = nw.from_native(frame, eager_only=True, pass_through=True)
+    if isinstance(found, nw.DataFrame) and name in found.columns and holds_objects(found[name]):
+        raise NoIdError(_OBJECTS)
 
 
 def _is_text(type_: Any) -> bool:
@@ -130,8 +211,8 @@ def _is_bytes(type_: Any) -> bool:
 
 def _of_column(column: nw.Series[Any]) -> Identities:
     native = column.to_native()
-    if getattr(getattr(native, "dtype", None), "hasobject", False):  # pandas: any Python values
-        return identities_of_values(native)
+    if holds_objects(column):
+        return identities_of_values(column.to_list())
     if hasattr(getattr(native, "cat", None), "categories"):  # pandas, whose categories may be any Python values too
         of_categories = _of_column(nw.from_native(native.cat.categories.to_series(), series_only=True))
         return _checked(of_categories.ids.take(_arrow_codes(native.cat.codes.to_numpy())), of_categories.kind)
@@ -167,8 +248,7 @@ def _bytes_of(array: Any) -> Any:
         parts = [_bytes_of(chunk) for chunk in array.chunks]
         return pa.concat_arrays(parts) if parts else pa.array([], pa.large_binary())
     if isinstance(array, pa.ExtensionArray):
-        if kind_of_ids(array.type) is None:
-            raise _NoIdError(_OTHER)
+        kind_of_ids(array.type)  # which refuses all but a few
         return _bytes_of(array.storage)
     if types.is_dictionary(array.type):
         return _bytes_of(array.dictionary).take(array.indices)
@@ -188,8 +268,7 @@ def _as_numbers(array: Any) -> Any:
         return _whole_floats(array)
     if types.is_decimal(array.type):
         return _whole_decimals(array)
-    if kind_of_ids(array.type) is None:
-        raise _NoIdError(_OTHER)
+    kind_of_ids(array.type)  # of dates, or refused
     return array.view(pa.int32() if array.type.bit_width == 32 else pa.int64())
 
 
@@ -201,9 +280,9 @@ def _whole_floats(array: Any) -> Any:
     values = array.cast(pa.float64())
     values = pc.if_else(pc.is_nan(values), None, values)
     if pc.any(pc.greater_equal(pc.abs(values), float(largest))).as_py():
-        raise _NoIdError(_TOO_LARGE)
+        raise NoIdError(_TOO_LARGE)
     if pc.any(pc.not_equal(values, pc.trunc(values))).as_py():
-        raise _NoIdError(_FRACTION)
+        raise NoIdError(_FRACTION)
     return values.cast(pa.int64())
 
 
@@ -214,7 +293,7 @@ def _whole_decimals(array: Any) -> Any:
         return array.cast(pa.decimal256(_MOST_DIGITS, 0))
     except pa.ArrowInvalid:
         problem = _FRACTION
-    raise _NoIdError(problem)
+    raise NoIdError(problem)
 
 
 def identities_of_values(values: Iterable[Any]) -> Identities:
@@ -224,7 +303,7 @@ def identities_of_values(values: Iterable[Any]) -> Identities:
     found = [_of_value(value) for value in values]
     kinds = {kind for kind, _ in found} - {None}
     if len(kinds) > 1:
-        raise _NoIdError(_SEVERAL)
+        raise NoIdError(_SEVERAL)
     return _checked(pa.array([own for _, own in found], pa.large_binary()), next(iter(kinds), None))
 
 
@@ -243,7 +322,7 @@ def _of_value(value: Any) -> tuple[str | None, bytes | None]:
     if isinstance(value, date | time) and getattr(value, "tzinfo", None) is None:
         kind = datetime if isinstance(value, datetime) else date if isinstance(value, date) else time
         return kind.__name__, value.isoformat().encode()
-    raise _NoIdError(_OTHER)
+    raise NoIdError(_OTHER)
 
 
 def _is_nan(value: Any) -> bool:
@@ -263,7 +342,7 @@ def _whole(value: Any) -> int:
     else:
         too_large = abs(value) >= _LARGEST_EXACT[np.dtype(type(value)).itemsize]
     if too_large:
-        raise _NoIdError(_TOO_LARGE)
+        raise NoIdError(_TOO_LARGE)
     if value != int(value):
-        raise _NoIdError(_FRACTION)
+        raise NoIdError(_FRACTION)
     return int(value)

@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 from dpmondrian.kernels.hashing import hash_rows, hash_texts
 from dpmondrian.kernels.ranking import NEW, rank_rows
 from dpmondrian.tables.identities import identities
+from dpmondrian.tables.sizes import PART_ROWS
 
 __all__ = ["PersonLimit", "kept", "kept_in_passes", "person_hashes", "row_hashes"]
 
 Hashes: TypeAlias = NDArray[np.uint64]
 ReadBlocks: TypeAlias = Callable[[], Iterable[tuple[Hashes, Hashes]]]
 
-_BLOCK_ROWS, _ROWS_AT_ONCE = 2**17, 2**22
+_ROWS_AT_ONCE = 2**22
 _HALF = np.uint64(32)
 _CELL_BITS = 16
 """Of addresses of rows, by which they are counted at first."""
@@ -81,7 +82,7 @@ def kept(persons: Hashes, rows: Hashes, most: int) -> NDArray[np.bool_]:
     Whether a row is kept depends on the rows of its person and on the key alone. Argument: ``docs/privacy/persons.md``; tests
     that try to break it: ``tests/privacy/test_persons.py``.
     """
-    blocks = [(persons[i : i + _BLOCK_ROWS], rows[i : i + _BLOCK_ROWS]) for i in range(0, len(rows), _BLOCK_ROWS)]
+    blocks = [(persons[i : i + PART_ROWS], rows[i : i + PART_ROWS]) for i in range(0, len(rows), PART_ROWS)]
     return kept_in_passes(lambda: blocks, len(rows), most, _ROWS_AT_ONCE)
 
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from dpmondrian.exceptions import DataError, ParameterError, WayOut
 
-__all__ = ["DATABASES", "ENDINGS", "Bytes", "Origin", "Source", "check_file", "opened"]
+__all__ = ["DATABASES", "ENDINGS", "Bytes", "Origin", "Source", "check_path", "check_start", "opened", "start_of"]
 
 ENDINGS = {
     ".csv": "CSV",
@@ -49,6 +49,8 @@ _MAGIC = {
     b"\xd0\xcf\x11\xe0": "old Excel",
 }
 """How files of some formats begin, to tell a wrong ending."""
+START_BYTES = 20
+"""Bytes that tell the format, and whether a SQLite database has a log."""
 
 
 class Origin(Protocol):
@@ -160,8 +162,8 @@ class Source:
             )
 
 
-def check_file(source: Source) -> None:
-    """Refuse what is no file that can be read, is empty, or plainly has another format than its name says."""
+def check_path(source: Source) -> None:
+    """Refuse what is no file that can be read. The file is not opened."""
     path = source.path
     if path.is_dir():
         raise DataError(f"{str(path)!r} is a folder. Give one file in it.")
@@ -169,19 +171,27 @@ def check_file(source: Source) -> None:
         raise DataError(f"The file {str(path)!r} does not exist. Check its name and folder.")
     if not path.is_file():
         raise DataError(f"{str(path)!r} is not a regular file. Write the table to a file first.")
-    with path.open("rb") as file:
-        head = file.read(16)
-    if not head:
-        raise DataError(f"The file {str(path)!r} is empty. Write the table anew.")
+
+
+def check_start(source: Source, start: bytes) -> None:
+    """Refuse a file that is empty, or that plainly has another format than its name says, by its first bytes."""
+    if not start:
+        raise DataError(f"The file {str(source.path)!r} is empty. Write the table anew.")
     expected = source.compression or source.format
-    found = next((name for magic, name in _MAGIC.items() if head.startswith(magic)), None)
+    found = next((name for magic, name in _MAGIC.items() if start.startswith(magic)), None)
     if found is None and expected in ("Parquet", "SQLite"):
         found = "unknown"
     if found is not None and found != expected:
         raise DataError(
-            f"The file {str(path)!r} has the ending of a {expected} file, but its content begins like one of format: {found}. "
+            f"The file {str(source.path)!r} has the ending of a {expected} file, but its content begins like one of format: {found}. "
             "Rename or convert it."
         )
+
+
+def start_of(source: Source) -> bytes:
+    """Return the first bytes of a file, for those formats whose readers open files by themselves."""
+    with source.path.open("rb") as file:
+        return file.read(START_BYTES)
 
 
 class Bytes(io.RawIOBase):
@@ -189,12 +199,16 @@ class Bytes(io.RawIOBase):
 
     Attributes
     ----------
+    start : bytes
+        The first ones.
     done, total : int
         Bytes read so far, and bytes of the file.
     """
 
     def __init__(self, path: Path) -> None:
         self._file = open(path, "rb", buffering=0)  # noqa: SIM115 - closed by close()
+        self.start = self._file.read(START_BYTES)
+        self._file.seek(0)
         self.done = 0
         self.total = os.fstat(self._file.fileno()).st_size
 
@@ -216,9 +230,13 @@ class Bytes(io.RawIOBase):
 
 @contextmanager
 def opened(source: Source) -> Iterator[tuple[Any, Bytes]]:
-    """Yield the uncompressed bytes of a text file as a file, and the bytes on disk below it."""
+    """Yield the uncompressed bytes of a text file as a file, and the bytes on disk below it.
+
+    A file of another format is refused before anything tries to make sense of it.
+    """
     with ExitStack() as stack:
         below = stack.enter_context(Bytes(source.path))
+        check_start(source, below.start)
         if source.compression is None:
             yield below, below
         elif source.compression == "xz":

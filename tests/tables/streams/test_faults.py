@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpmondrian.exceptions import DataError
+from dpmondrian.tables.files import _Format
 from dpmondrian.tables.formats import arrow_files, csv_files
 from dpmondrian.tables.frames import Reader
 
@@ -123,21 +124,29 @@ def test_a_csv_value_that_is_no_number_in_a_later_file(tmp_path):
 def test_a_file_that_disappears_between_listing_and_opening(tmp_path, monkeypatch):
     write(tmp_path / "1.parquet")
     write(tmp_path / "2.parquet")
-    pieces = arrow_files.parquet_pieces
+    head = arrow_files.parquet_head
 
-    def removing(source, kinds):
-        (tmp_path / "2.parquet").unlink(missing_ok=True)
-        return pieces(source, kinds)
+    def removing(source):
+        (tmp_path / "2.parquet").unlink(missing_ok=source.path.name != "2.parquet")
+        return head(source)
 
-    monkeypatch.setattr("dpmondrian.tables.files._FORMATS", {"Parquet": _format(removing)})
-    with pytest.raises(DataError, match=r"2\.parquet' is no longer there. Put it back"):
+    monkeypatch.setattr("dpmondrian.tables.files._FORMATS", {"Parquet": _Format(removing, arrow_files.parquet_pieces)})
+    with pytest.raises(DataError, match=r"2\.parquet' does not exist. Check its name"):
         opened(tmp_path)
 
 
-def _format(pieces):
-    from dpmondrian.tables.files import _Format
+def test_a_file_that_disappears_while_it_is_opened(tmp_path, monkeypatch):
+    write(tmp_path / "1.parquet")
+    head = arrow_files.parquet_head
 
-    return _Format(arrow_files.parquet_columns, pieces)
+    def removing(source):
+        found = head(source)
+        source.path.unlink()
+        return found
+
+    monkeypatch.setattr("dpmondrian.tables.files._FORMATS", {"Parquet": _Format(removing, arrow_files.parquet_pieces)})
+    with pytest.raises(DataError, match=r"1\.parquet' is no longer there. Put it back"):
+        opened(tmp_path)
 
 
 def test_a_file_that_disappears_between_two_passes(path):

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.estimator import DPM
 from dpmondrian_lab.audit.neighbours import Pair
-from dpmondrian_lab.audit.published import PublishedDPM, averaged_gaps_pair
-from dpmondrian_lab.peers import EMMC, DPLloyd, FastLloyd, LSHSplits, PEMeans
+from dpmondrian_lab.audit.published import averaged_gaps_pair
+from dpmondrian_lab.peers.registry import ALGORITHMS, Algorithm
 
 __all__ = ["DELTA", "EPSILON", "SUBJECTS", "GamePair", "Subject", "game_pairs", "whole_run_pairs"]
 
@@ -27,70 +25,63 @@ class Subject:
 
     Attributes
     ----------
-    key, name : str
-    kind : {"ours", "peer", "published"}
-        A peer is our version of somebody else's algorithm. Published ones are as their authors wrote them.
-    make : callable
-        From parameters, always with `bounds`, to an estimator.
-    delta : float
+    algorithm : Algorithm
     effort : float
         Part of the usual number of runs, less where a run takes long.
     """
 
-    key: str
-    name: str
-    kind: str
-    make: Callable[..., Any] = field(repr=False)
-    delta: float = DELTA
+    algorithm: Algorithm
     effort: float = 1.0
+
+    @property
+    def key(self) -> str:
+        """Key of the algorithm."""
+        return self.algorithm.key
+
+    @property
+    def name(self) -> str:
+        """Name of the algorithm."""
+        return self.algorithm.name
+
+    @property
+    def kind(self) -> str:
+        """Whether it is ours, a peer, or published by others."""
+        return self.algorithm.kind
 
     @property
     def sound(self) -> bool:
         """Whether the claim must hold."""
-        return self.kind != "published"
+        return self.algorithm.sound
+
+    @property
+    def delta(self) -> float:
+        """What it claims besides `EPSILON`: 0 if it promises pure epsilon."""
+        return 0.0 if self.key in _PURE else DELTA
 
     def estimator(self, bounds: Any, **parameters: Any) -> Any:
         """Return a new estimator that claims `EPSILON` if nothing else is said; parameters it does not know are left out."""
         given = {"epsilon": EPSILON, "delta": self.delta, "n_clusters": 2, "expected_rows": 1000, "max_depth": 2}
-        given |= {"bounds": bounds, **parameters}
-        return self.make(**{name: value for name, value in given.items() if name in _open_parameters(self.make)})
+        return self.algorithm.make({**given, "bounds": bounds, **parameters})
 
 
-def _open_parameters(make: Any) -> set[str]:
-    """Return the parameters that an estimator takes and that are not fixed yet."""
-    if isinstance(make, partial):
-        return _open_parameters(make.func) - set(make.keywords)
-    return set(make._get_param_names())
-
-
-_FINDS_K = partial(DPM, n_clusters=None)
-
-SUBJECTS: Mapping[str, Subject] = {
-    subject.key: subject
-    for subject in (
-        Subject("dpm", "DPM", "ours", _FINDS_K),
-        Subject("dpm_k", "DPM, k given", "ours", DPM),
-        Subject("dpm_pure", "DPM, pure epsilon", "ours", _FINDS_K, delta=0.0),
-        Subject("dpm_pld", "DPM, accountant pld", "ours", partial(_FINDS_K, accountant="pld"), effort=0.15),
-        Subject("dpm_paper", "DPM, variant paper", "ours", partial(_FINDS_K, variant="paper")),
-        Subject("dp_lloyd", "DP-Lloyd", "peer", DPLloyd, delta=0.0),
-        Subject("fast_lloyd", "FastLloyd", "peer", FastLloyd),
-        Subject("lsh_splits", "LSH-Splits", "peer", LSHSplits, effort=0.15),
-        Subject("em_mc", "EM-MC", "peer", EMMC, effort=0.15),
-        Subject("pe_means", "PE-means", "peer", PEMeans, effort=0.05),
-        Subject("dpm_published", "DPM as published", "published", PublishedDPM),
-        Subject(
-            "dp_lloyd_published",
-            "DP-Lloyd as published",
-            "published",
-            partial(DPLloyd, variant="as_published"),
-            delta=0.0,
-        ),
-        Subject(
-            "em_mc_published", "EM-MC as published", "published", partial(EMMC, variant="as_published"), effort=0.15
-        ),
-    )
+_PURE = ("dpm_pure", "dp_lloyd", "dp_lloyd_published")
+_EFFORTS = {
+    "dpm": 1.0,
+    "dpm_k": 1.0,
+    "dpm_pure": 1.0,
+    "dpm_pld": 0.15,
+    "dpm_paper": 1.0,
+    "dp_lloyd": 1.0,
+    "fast_lloyd": 1.0,
+    "lsh_splits": 0.15,
+    "em_mc": 0.15,
+    "pe_means": 0.05,
+    "dpm_published": 1.0,
+    "dp_lloyd_published": 1.0,
+    "em_mc_published": 0.15,
 }
+
+SUBJECTS: Mapping[str, Subject] = {key: Subject(ALGORITHMS[key], effort) for key, effort in _EFFORTS.items()}
 """All subjects, ours first."""
 
 

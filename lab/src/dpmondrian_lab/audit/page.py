@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from dpmondrian.common.whole_files import write_file
 from dpmondrian_lab.audit.catalogue import DELTA, EPSILON, SUBJECTS, Subject
 from dpmondrian_lab.audit.findings import KINDS
 from dpmondrian_lab.audit.perform import AuditRow, Effort, wrong_rows
@@ -22,7 +23,6 @@ from dpmondrian_lab.audit.tight_page import (
     has_profiles,
     table_rows,
 )
-from dpmondrian_lab.experiments.store_files import write_whole
 
 __all__ = ["SUMMARY_HEAD", "page_text", "summary_rows", "verdict", "write_audit"]
 
@@ -62,7 +62,7 @@ def write_audit(rows: Sequence[AuditRow], effort: Effort, folder: Path, seed: in
         "rows.csv": _csv(rows),
     }
     for name, text in texts.items():
-        write_whole(folder / name, text.encode())
+        write_file(folder / name, text, overwrite=True, make_folder=True)
     return [*(folder / name for name in texts), *figures]
 
 
@@ -121,7 +121,7 @@ def _introduction(rows: Sequence[AuditRow], effort: Effort, seed: int) -> str:
     n_wrong = len(list(wrong_rows(rows)))
     sound = f"Something is WRONG in {n_wrong} rows." if n_wrong else "Nothing was found wrong in ours."
     broken = [subject for subject in SUBJECTS.values() if not subject.sound and verdict(subject, rows) == "refuted"]
-    names = ", ".join(subject.name for subject in broken) or "none"
+    names = "; ".join(subject.name for subject in broken) or "none"
     return (
         f"`make audit` (or `dpm audit --out FOLDER`) tries to refute the promise epsilon = {EPSILON:g}, delta = {DELTA:g} (0 where "
         "an algorithm has none) of every variant of DPM, of our versions of the peers, and of three algorithms as published, with "
@@ -137,7 +137,7 @@ _SIDE_BY_SIDE = (
     "when every draw is at its worst. The bounds of games and canaries prove little where they are low: these distinguishers see only a part of what is "
     "released. What proves the promise is the [theorem](../../docs/privacy/README.md); replay and exact laws check its steps on real "
     "runs.\n\n"
-    "*DPM as published* is the paper's algorithm 1 and 2 with the defects of the paper and of its reference code, written anew for "
+    "*DPM, as published,* is the paper's algorithm 1 and 2 with the defects of the paper and of its reference code, written anew for "
     'this audit (`dpmondrian_lab.audit.published`); the two peers as published are `variant="as_published"`. All of them say '
     "NOT RELEASABLE."
 )

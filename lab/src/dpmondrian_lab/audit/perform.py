@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import signal
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
-from functools import partial
-from multiprocessing import get_context
 from typing import Any, Protocol
 
 import numpy as np
@@ -28,6 +24,7 @@ from dpmondrian_lab.audit.recording import record
 from dpmondrian_lab.audit.replay import audit_pairs
 from dpmondrian_lab.audit.tight import Attained, attained, claimed_epsilon, composed_epsilon, simulated
 from dpmondrian_lab.audit.transcripts import attained_on_tables
+from dpmondrian_lab.workers import Task, Workers
 
 __all__ = ["INSTRUMENTS", "AuditRow", "Effort", "Listener", "replay_pairs", "run_audit", "wrong_rows"]
 
@@ -174,28 +171,26 @@ def run_audit(
     tasks = [task for task in _tasks() if task.subject in wanted and task.instrument in instruments]
     if listener is not None:
         listener.start("audit", len(tasks), 0)
-    rows = []
-    with _workers(jobs) as map_tasks:
-        for row in map_tasks(partial(_perform, effort, seed), tasks):
-            rows.append(row)
-            if listener is not None:
-                listener.advance()
-    return rows
+    found = {}
+    for task, row in _performed(tasks, effort, seed, jobs):
+        found[task] = row
+        if listener is not None:
+            listener.advance()
+    return [found[task] for task in tasks]
 
 
-@contextmanager
-def _workers(jobs: int) -> Iterator[Callable[..., Iterable[AuditRow]]]:
-    """Give a function like `map`, in this process or in several."""
+def _performed(tasks: list[_Task], effort: Effort, seed: int, jobs: int) -> Iterator[tuple[_Task, AuditRow]]:
+    """Yield every task with its row, as they end: in this process, or in several."""
     if jobs == 1:
-        yield map
+        for task in tasks:
+            yield task, _perform(effort, seed, task)
         return
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_end_without_a_word) as pool:
-        yield pool.map
-
-
-def _end_without_a_word() -> None:
-    """Let an interrupt by the keyboard, which all processes get, end this one at once: the first one says what there is to say."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    orders = [Task(task.subject, _perform, (effort, seed, task)) for task in tasks]
+    with Workers(jobs) as workers, closing(workers.work_through(orders)) as outcomes:
+        for order, outcome in outcomes:
+            if isinstance(outcome, BaseException):
+                raise outcome
+            yield order.arguments[2], outcome
 
 
 def _tasks() -> list[_Task]:

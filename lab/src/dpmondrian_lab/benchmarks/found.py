@@ -22,11 +22,12 @@ from typing import Any
 from sklearn.cluster import KMeans
 
 from dpmondrian import DPM, NotReleasableWarning
+from dpmondrian.common.whole_files import append_line, write_file
 from dpmondrian.quality import adjusted_rand, evaluate
 from dpmondrian.show.plots.drawing import drawing
-from dpmondrian_lab.datasets import DatasetNotFoundError, get, shapes
+from dpmondrian_lab.datasets import get, shapes
+from dpmondrian_lab.exceptions import DatasetNotFoundError
 from dpmondrian_lab.experiments.perform import SILHOUETTE_SEED
-from dpmondrian_lab.experiments.store_files import append_line, write_whole
 from dpmondrian_lab.pages.figures.style import plain_log_ticks, save, top_legend
 from dpmondrian_lab.pages.summary import number
 
@@ -312,7 +313,7 @@ def write_page(rows: dict[str, Row]) -> None:
         "",
         "![Clusters found over epsilon and over the number of rows](curves.png)",
     ]  # fmt: skip
-    write_whole(FOLDER / "README.md", ("\n".join(lines) + "\n").encode())
+    write_file(FOLDER / "README.md", "\n".join(lines) + "\n", overwrite=True, make_folder=True)
     draw(rows)
 
 

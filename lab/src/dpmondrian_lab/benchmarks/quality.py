@@ -19,9 +19,11 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from dpmondrian import DPM
+from dpmondrian.common.whole_files import write_file
 from dpmondrian.quality import accuracy, inertia, kmeans_distance
 from dpmondrian.samples import synthetic
-from dpmondrian_lab.datasets import DATA_SETS, DatasetNotFoundError
+from dpmondrian_lab.datasets import DATA_SETS
+from dpmondrian_lab.exceptions import DatasetNotFoundError
 
 OUTPUT = Path(__file__).parent / "output"
 
@@ -163,7 +165,7 @@ def main() -> int:
     print(f"\r{time.perf_counter() - started:.0f} s".ljust(60), file=sys.stderr)
     print("\n".join(lines))
     OUTPUT.mkdir(exist_ok=True)
-    (OUTPUT / "quality.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_file(OUTPUT / "quality.md", "\n".join(lines) + "\n", overwrite=True, make_folder=True)
     return 0 if met else 1
 
 

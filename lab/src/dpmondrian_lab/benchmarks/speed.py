@@ -22,6 +22,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from dpmondrian import DPM
+from dpmondrian.common.whole_files import write_file
 from dpmondrian.privacy.mechanisms.sampler import Sampler
 from dpmondrian.samples import synthetic
 
@@ -135,7 +136,7 @@ def main() -> None:
         print(lines[-1], file=sys.stderr, flush=True)
     print("\n".join(lines))
     OUTPUT.mkdir(exist_ok=True)
-    (OUTPUT / "speed.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_file(OUTPUT / "speed.md", "\n".join(lines) + "\n", overwrite=True, make_folder=True)
 
 
 if __name__ == "__main__":

@@ -7,10 +7,12 @@ from typing import Annotated
 import typer
 
 from dpmondrian.cli.show import say
+from dpmondrian_lab.commands.resuming import resumable
 
 __all__ = ["fetch"]
 
 
+@resumable
 def fetch(
     keys: Annotated[list[str] | None, typer.Argument(help="Data sets such as uci_letters; none lists them.")] = None,
 ) -> None:
@@ -23,10 +25,10 @@ def fetch(
       dpm fetch
       dpm fetch uci_letters uci_gas
     """  # noqa: D301
-    from dpmondrian.cli.progress import TransferBars
+    from dpmondrian_lab.commands.progress import TransferBars
     from dpmondrian_lab.datasets.download import fetch as fetch_one
-    from dpmondrian_lab.datasets.files import DatasetError
     from dpmondrian_lab.datasets.registry import DATA_SETS, get
+    from dpmondrian_lab.exceptions import DatasetError
 
     if not keys:
         for data_set in DATA_SETS.values():

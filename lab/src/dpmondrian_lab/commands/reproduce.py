@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpmondrian.cli.choices import make_selection, split_names, target_names
+from dpmondrian.cli.choices import split_names
 from dpmondrian.cli.show import say, say_text
+from dpmondrian_lab.commands.choices import make_selection, target_names
+from dpmondrian_lab.commands.resuming import resumable
 
 if TYPE_CHECKING:
     from dpmondrian_lab.experiments.runner import Orders
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["reproduce"]
 
 
+@resumable
 def reproduce(
     target: Annotated[
         str, typer.Argument(help="table2, table3, fig1, fig4, fig5, fig6, epsilon, rows, clusters, or all.")
@@ -77,7 +80,7 @@ def reproduce(
 
 
 def _run(names: list[str], orders: Orders, store: Store) -> None:
-    from dpmondrian.cli.progress import ProgressBars
+    from dpmondrian_lab.commands.progress import ProgressBars
     from dpmondrian_lab.experiments.runner import run_experiments
     from dpmondrian_lab.pages.targets import TARGETS
 
@@ -102,7 +105,7 @@ def _write(names: list[str], store: Store, with_page: bool) -> list[Path]:
 
 def _print(names: list[str], store: Store, written: list[Path], as_json: bool) -> int:
     """Print the tables, what must hold, and where everything is; return the number of failed runs."""
-    from dpmondrian.cli.show import print_table
+    from dpmondrian_lab.commands.show import print_table
     from dpmondrian_lab.pages.checks import check_all
     from dpmondrian_lab.pages.tables import records
     from dpmondrian_lab.pages.targets import TARGETS

@@ -19,11 +19,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmondrian.common.whole_files import write_file
 from dpmondrian.quality import nearest, purity, silhouette
 from dpmondrian_lab.datasets.checksums import content_checksum
-from dpmondrian_lab.datasets.files import DatasetError, Progress, cache_folder, staging
+from dpmondrian_lab.datasets.files import Progress, cache_folder, staging
 from dpmondrian_lab.datasets.idx import read_idx
 from dpmondrian_lab.datasets.tables import write_table
+from dpmondrian_lab.exceptions import DatasetError
 
 __all__ = ["RECIPES", "Recipe", "embed", "figures", "require_torch", "train"]
 
@@ -167,8 +169,7 @@ def _save(key: str, activations: NDArray[np.float32], classes: NDArray[np.int64]
     path = cache_folder() / f"{key}.parquet"
     with staging() as unfinished:
         write_table({**columns, "label": classes.astype(np.int8)}, unfinished / "table")
-        (unfinished / "recipe").write_text(json.dumps(note, indent=2) + "\n", encoding="utf-8")
         # The recipe first: a table without its checksum would be refused.
-        os.replace(unfinished / "recipe", path.with_suffix(".json"))
+        write_file(path.with_suffix(".json"), json.dumps(note, indent=2) + "\n", overwrite=True)
         os.replace(unfinished / "table", path)
     return path

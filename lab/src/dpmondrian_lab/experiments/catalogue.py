@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from itertools import product
 from types import MappingProxyType
 
-from dpmondrian_lab.experiments.algorithms import ALGORITHMS
 from dpmondrian_lab.experiments.spec import Experiment, Grid, parameters_text
+from dpmondrian_lab.peers.registry import EVALUATED
 
 __all__ = ["EXPERIMENTS", "PAPER_DATA_SETS", "make_experiment"]
 
@@ -47,13 +47,13 @@ def _spread(settings: tuple[str, ...], quick: bool, n_quick: int) -> tuple[str, 
 
 
 def _kopt(quick: bool) -> Experiment:
-    grid = Grid(PAPER_DATA_SETS, tuple(ALGORITHMS), 2 if quick else 20, 1 if quick else 2)
+    grid = Grid(PAPER_DATA_SETS, tuple(EVALUATED), 2 if quick else 20, 1 if quick else 2)
     return Experiment("kopt", "All algorithms on all data sets", (grid,))
 
 
 def _timing(quick: bool) -> Experiment:
     data_sets = ("synth_10d", "uci_letters") if quick else PAPER_DATA_SETS
-    grid = Grid(data_sets, tuple(ALGORITHMS), 2 if quick else 10, 1)
+    grid = Grid(data_sets, tuple(EVALUATED), 2 if quick else 10, 1)
     return Experiment("timing", "Running time of one fit", (grid,), timed=True)
 
 

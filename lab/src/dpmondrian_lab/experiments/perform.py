@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dpmondrian.exceptions import NotReleasableWarning
-from dpmondrian_lab.experiments.algorithms import ALGORITHMS
 from dpmondrian_lab.experiments.rows import Row
 from dpmondrian_lab.experiments.spec import Run
+from dpmondrian_lab.peers.registry import EVALUATED
 
 if TYPE_CHECKING:
     import numpy as np
@@ -73,8 +73,15 @@ def timed_fit(run: Run, data_set: DataSet, rows: NDArray[np.float64]) -> Row:
 
 def make_estimator(run: Run, data_set: DataSet) -> Any:
     """Return the estimator of a run, not fitted."""
-    epsilon = 1.0 if run.epsilon is None else run.epsilon
-    return ALGORITHMS[run.algorithm].make(data_set, epsilon, data_set.delta, run.seed, run.options)
+    facts = {
+        "epsilon": 1.0 if run.epsilon is None else run.epsilon,
+        "delta": data_set.delta,
+        "bounds": data_set.bounds,
+        "n_clusters": data_set.n_clusters,
+        "expected_rows": data_set.n_rows,
+        "random_state": run.seed,
+    }
+    return EVALUATED[run.algorithm].make(facts, run.options)
 
 
 def describe(error: BaseException) -> str:

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dpmondrian.exceptions import DPMondrianError
+from dpmondrian.common.whole_files import write_file
+from dpmondrian_lab.exceptions import RowsError
 from dpmondrian_lab.experiments.spec import Run
-from dpmondrian_lab.experiments.store_files import write_whole
 
-__all__ = ["METRICS", "Row", "RowsError", "read_rows", "write_rows"]
+__all__ = ["METRICS", "Row", "read_rows", "write_rows"]
 
 METRICS = (
     "inertia",
@@ -27,10 +27,6 @@ METRICS = (
 """The order of the columns; others follow by name."""
 
 _OF_RUN = ("data_set", "algorithm", "epsilon", "parameters", "base_seed", "iteration")
-
-
-class RowsError(DPMondrianError):
-    """A file of rows cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +54,7 @@ def write_rows(rows: Iterable[Row], path: Path) -> None:
     for row in ordered:
         values = [repr(row.metrics[name]) if name in row.metrics else "" for name in metrics]
         writer.writerow([*_fields(row.run), *values, row.error])
-    write_whole(path, text.getvalue().encode())
+    write_file(path, text.getvalue(), overwrite=True, make_folder=True)
 
 
 def read_rows(path: Path) -> list[Row]:

@@ -8,15 +8,15 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from dpmondrian_lab.experiments.algorithms import ALGORITHMS
+from dpmondrian.common.whole_files import write_file
 from dpmondrian_lab.experiments.catalogue import make_experiment
 from dpmondrian_lab.experiments.perform import describe, fit_and_measure, measure_again, prepare
 from dpmondrian_lab.experiments.rows import Row
 from dpmondrian_lab.experiments.spec import Run, Selection
 from dpmondrian_lab.experiments.store import Store
-from dpmondrian_lab.experiments.store_files import write_whole
 from dpmondrian_lab.experiments.timing import machine, measure_times
-from dpmondrian_lab.experiments.workers import Task, Workers
+from dpmondrian_lab.peers.registry import EVALUATED
+from dpmondrian_lab.workers import Task, Workers
 
 __all__ = ["Listener", "Orders", "run_experiments"]
 
@@ -133,7 +133,7 @@ def _in_parallel(
     to_measure: list[Run], to_run: list[Run], store: Store, workers: Workers
 ) -> Generator[Row, None, None]:
     # Slow runs first, so that they do not stand alone at the end.
-    ordered = sorted(to_run, key=lambda run: not ALGORITHMS[run.algorithm].slow)
+    ordered = sorted(to_run, key=lambda run: not EVALUATED[run.algorithm].slow)
     tasks = [Task(run.data_set, measure_again, (run, store)) for run in to_measure]
     tasks += [Task(run.data_set, fit_and_measure, (run, store)) for run in ordered]
     with closing(workers.work_through(tasks)) as outcomes:
@@ -145,5 +145,10 @@ def _in_parallel(
 def _timed(runs: list[Run], store: Store) -> Generator[Row, None, None]:
     """Yield rows with times, after a note of the machine that they were taken on."""
     if runs:
-        write_whole(store.folder / "rows" / "machine.json", json.dumps(machine(), indent=2).encode() + b"\n")
+        write_file(
+            store.folder / "rows" / "machine.json",
+            json.dumps(machine(), indent=2) + "\n",
+            overwrite=True,
+            make_folder=True,
+        )
     yield from measure_times(runs)

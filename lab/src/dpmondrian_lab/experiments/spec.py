@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
-from dpmondrian_lab.experiments.algorithms import ALGORITHMS
+from dpmondrian_lab.peers.registry import EVALUATED
 
 __all__ = ["Experiment", "Grid", "Run", "Selection", "parameters_text"]
 
@@ -118,12 +118,12 @@ class Grid:
         if not wanted:
             return self.algorithms
         if self.settings == (NO_PARAMETERS,):
-            return tuple(key for key in ALGORITHMS if key in wanted)
+            return tuple(key for key in EVALUATED if key in wanted)
         return tuple(key for key in self.algorithms if key in wanted)
 
     def repetitions_of(self, algorithm: str) -> int:
         """Return how often each combination with this algorithm is run."""
-        if self.slow_repetitions is not None and ALGORITHMS[algorithm].slow:
+        if self.slow_repetitions is not None and EVALUATED[algorithm].slow:
             return self.slow_repetitions
         return self.repetitions
 
@@ -132,9 +132,9 @@ class Grid:
         algorithms = self.chosen_algorithms(selection.algorithms)
         for data_set in selection.data_sets or self.data_sets:
             for iteration, setting, algorithm in product(range(self.repetitions), self.settings, algorithms):
-                left_out = data_set in ALGORITHMS[algorithm].left_out_on
+                left_out = data_set in EVALUATED[algorithm].left_out_on
                 if iteration < self.repetitions_of(algorithm) and not left_out:
-                    for epsilon in self.epsilons if ALGORITHMS[algorithm].private else (None,):
+                    for epsilon in self.epsilons if EVALUATED[algorithm].private else (None,):
                         yield Run(experiment, data_set, algorithm, iteration, epsilon, setting, base_seed)
 
 

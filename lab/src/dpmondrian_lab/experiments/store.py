@@ -19,9 +19,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian_lab.experiments.rows import Row, RowsError, read_rows, write_rows
+from dpmondrian.common.whole_files import append_line, put_bytes
+from dpmondrian_lab.exceptions import RowsError
+from dpmondrian_lab.experiments.rows import Row, read_rows, write_rows
 from dpmondrian_lab.experiments.spec import Run
-from dpmondrian_lab.experiments.store_files import append_line, write_whole
 
 __all__ = ["Store"]
 
@@ -35,7 +36,7 @@ class Store:
     def open(self) -> None:
         """Make the folder, so that one that cannot be written is noticed before anything is run."""
         try:
-            write_whole(self.folder / "store" / "writable", b"")
+            put_bytes(self.folder / "store" / "writable", b"", overwrite=True, make_folder=True)
         except OSError:
             raise RowsError(f"The folder {self.folder} cannot be written to. Choose another one with --out.") from None
         (self.folder / "store" / "writable").unlink()
@@ -69,7 +70,7 @@ class Store:
         """Write the centres of a run."""
         content = io.BytesIO()
         np.save(content, centres, allow_pickle=False)
-        write_whole(self.centres_path(run), content.getvalue())
+        put_bytes(self.centres_path(run), content.getvalue(), overwrite=True, make_folder=True)
 
     def load_centres(self, run: Run) -> NDArray[np.float64]:
         """Return the centres of a run."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from dpmondrian_lab.experiments.algorithms import ALGORITHMS
 from dpmondrian_lab.experiments.rows import Row
 from dpmondrian_lab.pages.names import METRIC_NAMES, PAPER_METRICS, algorithm_name, data_set_name
 from dpmondrian_lab.pages.published import REPEATS, published
 from dpmondrian_lab.pages.summary import Cell, grouped, number, summaries, summarise
+from dpmondrian_lab.peers.registry import EVALUATED
 
 __all__ = ["Check", "check_all"]
 
@@ -112,7 +112,7 @@ def _is_fastest(times: list[Row], data_set: str) -> Check:
 
 
 def _medians(times: list[Row], data_set: str) -> Iterator[tuple[str, float]]:
-    for algorithm in ALGORITHMS:
+    for algorithm in EVALUATED:
         rows = [row for row in times if (row.run.data_set, row.run.algorithm) == (data_set, algorithm)]
         summary = summarise(rows, "seconds")
         if summary.values:

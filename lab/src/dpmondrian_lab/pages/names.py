@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from dpmondrian_lab.datasets.registry import DATA_SETS, get
-from dpmondrian_lab.experiments.algorithms import ALGORITHMS
+from dpmondrian_lab.peers.registry import ALGORITHMS
 
 __all__ = [
     "DAGGER",

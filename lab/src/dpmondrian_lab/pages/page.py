@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 
+from dpmondrian.common.whole_files import write_file
+from dpmondrian_lab.exceptions import RowsError
 from dpmondrian_lab.experiments.catalogue import EXPERIMENTS, make_experiment
-from dpmondrian_lab.experiments.rows import Row, RowsError
+from dpmondrian_lab.experiments.rows import Row
 from dpmondrian_lab.experiments.store import Store
-from dpmondrian_lab.experiments.store_files import write_whole
 from dpmondrian_lab.pages.checks import check_all
 from dpmondrian_lab.pages.names import algorithm_name, data_set_name
 from dpmondrian_lab.pages.summary import grouped
@@ -34,7 +35,7 @@ def write_page(store: Store) -> Path:
     except ValueError:
         raise RowsError(f"The file {facts} is damaged. Delete it; dpm reproduce fig5 --again writes it anew.") from None
     path = store.folder / "README.md"
-    write_whole(path, page_text(rows, machine).encode())
+    write_file(path, page_text(rows, machine), overwrite=True, make_folder=True)
     return path
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from dpmondrian.common.whole_files import write_file
 from dpmondrian_lab.experiments.rows import Row
 from dpmondrian_lab.experiments.store import Store
-from dpmondrian_lab.experiments.store_files import write_whole
 from dpmondrian_lab.pages.figures.bars import figure1, figure5
 from dpmondrian_lab.pages.figures.curves import clusters_figure, epsilon_figure, rows_figure
 from dpmondrian_lab.pages.figures.heat_maps import figure4
@@ -70,7 +70,7 @@ def _table(name: str) -> Target:
         table = make_table(rows)
         paths = [folder / "tables" / f"{name}.md", folder / "tables" / f"{name}.csv"]
         for path, text in zip(paths, (markdown_table(table), csv_table(table)), strict=True):
-            write_whole(path, text.encode())
+            write_file(path, text, overwrite=True, make_folder=True)
         return paths
 
     other = "table3" if name == "table2" else "table2"

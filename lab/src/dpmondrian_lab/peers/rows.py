@@ -17,7 +17,7 @@ from dpmondrian.engines.local import LocalEngine
 from dpmondrian.exceptions import DataError
 from dpmondrian.schema.columns import Schema
 from dpmondrian.schema.coordinates import Coordinates
-from dpmondrian.tables.frames import Table
+from dpmondrian.tables import Table
 
 __all__ = ["FixedPointRows", "finite", "middle_place", "nearest_centre"]
 

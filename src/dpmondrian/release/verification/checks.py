@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from dpmondrian.dpm.algorithm import make_plan
+from dpmondrian.dpm.plan import make_plan
 from dpmondrian.dpm.settings import Settings, check_columns, checked_settings
 from dpmondrian.exceptions import DPMondrianError
 from dpmondrian.privacy.plan import Plan

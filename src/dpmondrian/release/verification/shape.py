@@ -33,8 +33,17 @@ def tree_faults(release: Release, settings: Settings) -> Iterator[str]:
     leaf = tree.column < 0
     if np.any(tree.column[leaf] != -1) or np.any(tree.left[leaf] != -1) or np.any(tree.right[leaf] != -1):
         yield "a part of the tree that is not cut names a column or parts of its own"
-    if np.any((tree.cluster >= 0) != leaf):
+    if np.any(tree.cluster[~leaf] != -1) or np.any(tree.cluster[leaf] < 0):
         yield "a part of the tree that is cut has a cluster, or one that is not cut has none"
+    if not all(
+        np.isnan(values[leaf]).all()
+        for values in (tree.threshold, tree.strength, tree.strength_error)
+        if values is not None
+    ):
+        yield "a part of the tree that is not cut has a threshold or a strength"
+    # With fewer parts than clusters each part is one, and the largest are doubled; else clusters are made of parts.
+    if len(np.unique(tree.cluster[leaf])) != min(len(release.sizes), tree.n_leaves):
+        yield "a cluster has no part of the tree, or parts share one although there are too few of them"
     if not _cuts_are_within_boxes(release):
         yield "a cut lies beyond the bounds of its column, or outside of its part of the table"
 

@@ -7,12 +7,11 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from dpmondrian.tables.conversion import Kind, kind_of, table_of, target_schema, without_rows
-from dpmondrian.tables.failures import check_names
-from dpmondrian.tables.pieces import Piece, ready
-from dpmondrian.tables.source import Source
+from dpmondrian.tables.conversion import Kind, kind_of, table_of
+from dpmondrian.tables.pieces import Head, Piece
+from dpmondrian.tables.source import Source, check_start, start_of
 
-__all__ = ["arrow_columns", "arrow_pieces", "bytes_per_row", "kinds_in", "parquet_columns", "parquet_pieces"]
+__all__ = ["arrow_head", "arrow_pieces", "bytes_per_row", "head_of_schema", "parquet_head", "parquet_pieces"]
 
 PIECE_BYTES = 2**24
 """What a piece has in memory, about: small row groups are read together, large ones in parts."""
@@ -23,30 +22,36 @@ _TEXT_BYTES = 16
 """A guess: how long texts are is not in the metadata."""
 
 
-def kinds_in(source: Source, schema: Any) -> dict[str, str]:
-    """Return the kind of every column of an Arrow schema by name."""
-    check_names(source, schema.names, [])
-    return {field.name: kind_of(field.type) for field in schema}
+def head_of_schema(schema: Any, has_rows: bool | None = None, column_bytes: Mapping[str, int] | None = None) -> Head:
+    """Return the head of a file with an Arrow schema."""
+    kinds = {field.name: kind_of(field.type) for field in schema}
+    return Head(tuple(schema.names), kinds, has_rows, schema, column_bytes)
 
 
-def parquet_columns(source: Source) -> dict[str, str]:
-    """Return names and kinds from the metadata of a Parquet file."""
+def parquet_head(source: Source) -> Head:
+    """Return what the metadata of a Parquet file say."""
+    check_start(source, start_of(source))
     with _parquet(source) as file:
-        return kinds_in(source, file.schema_arrow)
+        metadata = file.metadata
+        column_bytes: dict[str, int] = {}
+        for number in range(metadata.num_row_groups):
+            for chunk in _chunks(metadata.row_group(number)):
+                column_bytes[chunk.path_in_schema] = (
+                    column_bytes.get(chunk.path_in_schema, 0) + chunk.total_compressed_size
+                )
+        return head_of_schema(file.schema_arrow, metadata.num_rows > 0, column_bytes)
 
 
-def parquet_pieces(source: Source, kinds: Mapping[str, Kind]) -> Iterator[Piece]:
+def parquet_pieces(source: Source, head: Head, target: Any, kinds: Mapping[str, Kind]) -> Iterator[Piece]:
     """Yield the row groups of a file, with their bytes in these columns. They are decoded by whoever reads the piece.
 
-    A row group that is too large for that is decoded here, part by part.
+    A row group that is too large for that is decoded here, part by part. Metadata are read anew, because those of many files might not
+    fit into memory.
     """
     with _parquet(source) as file:
-        schema, metadata = file.schema_arrow, file.metadata
-    check_names(source, schema.names, list(kinds))
-    target = target_schema(source, schema, kinds)
+        metadata = file.metadata
     groups = [_RowGroup(metadata.row_group(number), number, target) for number in range(metadata.num_row_groups)]
     done, total = 0, sum(group.bytes_in_file for group in groups)
-    yield ready(without_rows(target), 0, total)
     for run in _runs(groups):
         if len(run) > 1 or run[0].bytes_in_memory <= LARGEST_GROUP:
             done += sum(group.bytes_in_file for group in run)
@@ -56,13 +61,17 @@ def parquet_pieces(source: Source, kinds: Mapping[str, Kind]) -> Iterator[Piece]
             done += run[0].bytes_in_file
 
 
+def _chunks(row_group: Any) -> list[Any]:
+    """Return the metadata of a row group's columns."""
+    return [row_group.column(place) for place in range(row_group.num_columns)]
+
+
 class _RowGroup:
     """What the metadata say about a row group: its number, rows, and bytes in the wanted columns."""
 
     def __init__(self, metadata: Any, number: int, target: Any) -> None:
         self.number, self.n_rows = number, metadata.num_rows
-        chunks = [metadata.column(place) for place in range(metadata.num_columns)]
-        wanted = [chunk for chunk in chunks if chunk.path_in_schema in target.names]
+        wanted = [chunk for chunk in _chunks(metadata) if chunk.path_in_schema in target.names]
         self.bytes_in_file = sum(chunk.total_compressed_size for chunk in wanted)
         # Values that repeat take less room in the file than in memory.
         self.bytes_in_memory = max(
@@ -122,24 +131,20 @@ def _parquet(source: Source, metadata: Any = None) -> Iterator[Any]:
         yield file
 
 
-def arrow_columns(source: Source) -> dict[str, str]:
-    """Return names and kinds from the schema of an Arrow file."""
+def arrow_head(source: Source) -> Head:
+    """Return the schema of an Arrow file."""
+    check_start(source, start_of(source))
     with _arrow(source, None) as (reader, _):
-        return kinds_in(source, reader.schema)
+        return head_of_schema(reader.schema)
 
 
-def arrow_pieces(source: Source, kinds: Mapping[str, Kind]) -> Iterator[Piece]:
+def arrow_pieces(source: Source, head: Head, target: Any, kinds: Mapping[str, Kind]) -> Iterator[Piece]:
     """Yield the record batches of these columns, with the bytes read so far and those of the file.
 
     A record batch is read as a whole; large ones are more than one piece, so that several threads can work on them.
     """
-    with _arrow(source, None) as (reader, _):
-        schema = reader.schema
-    check_names(source, schema.names, list(kinds))
-    target = target_schema(source, schema, kinds)
-    with _arrow(source, sorted(schema.get_field_index(name) for name in kinds)) as (reader, file):
+    with _arrow(source, sorted(head.names.index(name) for name in kinds)) as (reader, file):
         total, n_rows = file.size(), max(1, PIECE_BYTES // bytes_per_row(target))
-        yield ready(without_rows(target), 0, total)
         for batch, done in _record_batches(reader, file):
             for start in range(0, batch.num_rows, n_rows):
                 yield Piece(partial(_checked, source, batch.slice(start, n_rows), target), min(done, total), total)

@@ -13,12 +13,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dpmondrian.exceptions import DataError
-from dpmondrian.tables.conversion import Kind, without_rows, without_types
-from dpmondrian.tables.failures import check_names, failure, no_number, not_utf8
-from dpmondrian.tables.pieces import Piece, ready
+from dpmondrian.tables.conversion import Kind
+from dpmondrian.tables.failures import failure, no_number, not_utf8
+from dpmondrian.tables.pieces import Head, Piece, ready
 from dpmondrian.tables.source import Source, opened
 
-__all__ = ["columns", "pieces"]
+__all__ = ["head", "pieces"]
 
 BLOCK_BYTES = 2**22
 """Bytes that are read at a time, and so the longest row."""
@@ -31,32 +31,29 @@ _TOO_LONG = "field larger than field limit"
 _OTHER_DELIMITERS = {";": "';'", "\t": "tab", "|": "'|'", ",": "','"}
 
 
-def columns(source: Source) -> dict[str, str]:
-    """Return the names in the header, each of kind "unknown": types of a CSV file could only be guessed from values."""
-    names, _ = _header(source)
-    check_names(source, names, [])
-    return {name: "unknown" for name in names if name}
-
-
-def pieces(source: Source, kinds: Mapping[str, Kind]) -> Iterator[Piece]:
-    """Yield the rows of these columns, with the bytes read so far and those of the file."""
+def head(source: Source) -> Head:
+    """Return the names in the header, and whether anything comes after it."""
     names, has_rows = _header(source)
-    check_names(source, names, list(kinds))
-    yield ready(without_rows(without_types(kinds)), 0, source.path.stat().st_size)
-    if has_rows:
-        reader = _NumberReader(source, kinds)
-        for batch, done, total in reader.batches():
-            yield ready(batch, done, total)
-        if reader.saw_quotes:
-            _check_quotes(source)
+    return Head.without_types(names, has_rows)
+
+
+def pieces(source: Source, head: Head, target: Any, kinds: Mapping[str, Kind]) -> Iterator[Piece]:
+    """Yield the rows of these columns, with the bytes read so far and those of the file."""
+    if not head.has_rows:
+        return
+    reader = _NumberReader(source, kinds)
+    for batch, done, total in reader.batches():
+        yield ready(batch, done, total)
+    if reader.saw_quotes:
+        _check_quotes(source)
 
 
 def _header(source: Source) -> tuple[list[str], bool]:
     """Return the first line's values, checked to be names and not data, and whether anything comes after it."""
     with opened(source) as (file, _):
-        head = _read_up_to(file, HEADER_BYTES)
+        start = _read_up_to(file, HEADER_BYTES)
     # Bytes that are not UTF-8 may stand in columns that nobody asked for; in the header they are refused below.
-    text = head.decode("utf-8-sig", errors="surrogateescape")
+    text = start.decode("utf-8-sig", errors="surrogateescape")
     lines = io.StringIO(text, newline="")
     try:
         names = next((row for row in csv.reader(lines, delimiter=source.separator, strict=True) if row), [])
@@ -64,7 +61,7 @@ def _header(source: Source) -> tuple[list[str], bool]:
         raise failure(source, "has a first line that is not one of a CSV file. Check its format and quotes") from None
     if not any(names):
         raise failure(source, "has no header. Its first line must hold the names of the columns")
-    is_whole, rest = len(head) < HEADER_BYTES, lines.read()
+    is_whole, rest = len(start) < HEADER_BYTES, lines.read()
     _check_header(source, names, is_cut=not rest and not is_whole)
     return names, bool(rest.strip()) or not is_whole
 

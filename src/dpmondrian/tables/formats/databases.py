@@ -14,15 +14,14 @@ from functools import partial
 from typing import Any
 
 from dpmondrian.exceptions import DataError
-from dpmondrian.tables.conversion import Kind, column_of_values, table_of, target_schema, without_rows, without_types
+from dpmondrian.tables.conversion import Kind, column_of_values, table_of
 from dpmondrian.tables.failures import check_names, failure
-from dpmondrian.tables.formats.arrow_files import kinds_in
-from dpmondrian.tables.pieces import Piece, ready
-from dpmondrian.tables.source import Source
+from dpmondrian.tables.formats.arrow_files import head_of_schema
+from dpmondrian.tables.pieces import Head, Piece, ready
+from dpmondrian.tables.sizes import BATCH_ROWS
+from dpmondrian.tables.source import Source, check_start, start_of
 
-__all__ = ["duckdb_columns", "duckdb_pieces", "relation_reader", "sqlite_columns", "sqlite_pieces"]
-
-BATCH_ROWS = 2**14
+__all__ = ["duckdb_head", "duckdb_pieces", "relation_reader", "sqlite_head", "sqlite_pieces"]
 
 _ALONE = {
     "python_enable_replacements": "false",  # a name in the query is not looked for among the variables of this program
@@ -36,22 +35,21 @@ _OUTSIDE_FUNCTIONS = frozenset({"load_extension", "fts3_tokenizer", "readfile", 
 """Functions of SQLite that reach outside of the database, where a system has them."""
 
 
-def sqlite_columns(source: Source) -> dict[str, str]:
-    """Return the names of the query's columns, each of kind "unknown": in SQLite every value has its own type."""
+def sqlite_head(source: Source) -> Head:
+    """Return the names of the query's columns, and whether it has rows; in SQLite every value has its own type."""
     with _sqlite(source) as cursor:
-        names = [item[0] for item in cursor.description]
-    check_names(source, names, [])
-    return dict.fromkeys(names, "unknown")
+        cursor.connection.text_factory = bytes  # whatever the first row holds, it is not looked at
+        has_rows = cursor.fetchone() is not None
+        return Head.without_types((item[0] for item in cursor.description), has_rows)
 
 
-def sqlite_pieces(source: Source, kinds: Mapping[str, Kind]) -> Iterator[Piece]:
+def sqlite_pieces(source: Source, head: Head, target: Any, kinds: Mapping[str, Kind]) -> Iterator[Piece]:
     """Yield the rows of these columns, with the rows read so far; how many there are is not known."""
     import pyarrow
 
     with _sqlite(source) as cursor:
         names = [item[0] for item in cursor.description]
-        check_names(source, names, list(kinds))
-        yield ready(without_rows(without_types(kinds)), 0, None)
+        check_names(source, names, list(kinds))  # a log beside the database may hold another view of it by now
         done = 0
         while rows := cursor.fetchmany(BATCH_ROWS):
             values = list(zip(*rows, strict=True))
@@ -90,25 +88,25 @@ def _sqlite_address(source: Source) -> str:
     A database with a write-ahead log leaves files beside it when it is opened. Where there is no log nobody has it open, so it
     can be read as one that does not change, which leaves none.
     """
-    with source.path.open("rb") as file:
-        has_log_mode = file.read(20)[18:] == b"\x02\x02"
+    start = start_of(source)
+    check_start(source, start)
+    has_log_mode = start[18:20] == b"\x02\x02"
     is_closed = has_log_mode and not source.path.with_name(f"{source.path.name}-wal").exists()
     return f"{source.path.absolute().as_uri()}?mode=ro{'&immutable=1' if is_closed else ''}"
 
 
-def duckdb_columns(source: Source) -> dict[str, str]:
-    """Return names and kinds of the query's columns; the query is not run."""
+def duckdb_head(source: Source) -> Head:
+    """Return names and types of the query's columns; the query is not run."""
+    check_start(source, start_of(source))
     with _duckdb(source) as relation:
-        return kinds_in(source, relation_reader(relation.limit(0)).schema)
+        return head_of_schema(relation_reader(relation.limit(0)).schema)
 
 
-def duckdb_pieces(source: Source, kinds: Mapping[str, Kind]) -> Iterator[Piece]:
+def duckdb_pieces(source: Source, head: Head, target: Any, kinds: Mapping[str, Kind]) -> Iterator[Piece]:
     """Yield the rows of these columns, with the rows read so far; how many there are is not known."""
     with _duckdb(source) as relation:
         reader = relation_reader(relation)
         check_names(source, reader.schema.names, list(kinds))
-        target = target_schema(source, reader.schema, kinds)
-        yield ready(without_rows(target), 0, None)
         done = 0
         for batch in reader:
             done += batch.num_rows

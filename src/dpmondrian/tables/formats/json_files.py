@@ -8,32 +8,30 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from dpmondrian.tables.conversion import Kind, column_of_values, without_rows, without_types
-from dpmondrian.tables.failures import check_names, failure
-from dpmondrian.tables.pieces import Piece, ready
+from dpmondrian.tables.conversion import Kind, column_of_values
+from dpmondrian.tables.failures import failure
+from dpmondrian.tables.pieces import Head, Piece, ready
+from dpmondrian.tables.sizes import BATCH_ROWS
 from dpmondrian.tables.source import Source, opened
 
-__all__ = ["columns", "pieces"]
+__all__ = ["head", "pieces"]
 
-BATCH_ROWS = 2**14
 LONGEST_LINE = 2**24
 
 
-def columns(source: Source) -> dict[str, str]:
-    """Return the keys of the first object, each of kind "unknown": they stand for the header that the format lacks."""
+def head(source: Source) -> Head:
+    """Return the keys of the first object: they stand for the header that the format lacks."""
     with opened(source) as (file, _):
         first = next(_objects(source, file), None)
     if first is None:
         raise failure(source, "has no objects. Write one JSON object per line")
-    return dict.fromkeys(first, "unknown")
+    return Head.without_types(first, has_rows=True)
 
 
-def pieces(source: Source, kinds: Mapping[str, Kind]) -> Iterator[Piece]:
+def pieces(source: Source, head: Head, target: Any, kinds: Mapping[str, Kind]) -> Iterator[Piece]:
     """Yield the rows of these columns, with the bytes read so far and those of the file."""
     import pyarrow
 
-    check_names(source, list(columns(source)), list(kinds))
-    yield ready(without_rows(without_types(kinds)), 0, source.path.stat().st_size)
     with opened(source) as (file, below):
         objects = _objects(source, file)
         while rows := list(islice(objects, BATCH_ROWS)):

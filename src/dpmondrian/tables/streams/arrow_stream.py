@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -13,7 +14,7 @@ from dpmondrian.tables.failures import failure, reworded
 from dpmondrian.tables.formats.arrow_files import BUFFER_BYTES, PIECE_BYTES, bytes_per_row
 from dpmondrian.tables.formats.databases import relation_reader
 from dpmondrian.tables.frames import Reader, Table
-from dpmondrian.tables.identities import kind_of_ids, one_kind
+from dpmondrian.tables.identities import NoIdError, kind_of_field, one_kind, refuse_objects
 from dpmondrian.tables.streams.stream import Progress, Stream, TableMaker, wanted_kinds
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class _Origin:
 def factory_stream(function: Callable[[], Any], columns: Sequence[str] | None, reader: Reader) -> Stream:
     """Return the stream of a function that returns a new Arrow reader at each call."""
     origin = _Origin("The function that gives the rows", "Call it by yourself, and read what it returns")
-    opened = _Readers(origin, function)
+    opened = _Readers(origin, function, reader.person_id if reader.person_needed else None)
     with reworded(origin.failed):
         begin = opened.new()
         schema = begin.schema
@@ -59,10 +60,13 @@ def factory_stream(function: Callable[[], Any], columns: Sequence[str] | None, r
 
 
 class _Readers:
-    """Calls the function, and refuses a reader that was used before: it would have no rows left."""
+    """Calls the function, and refuses a reader that was used before: it would have no rows left.
 
-    def __init__(self, origin: _Origin, function: Callable[[], Any]) -> None:
-        self._origin, self._function = origin, function
+    Ids that are Python objects are refused too: Arrow would find a type for them, call by call, or export their addresses.
+    """
+
+    def __init__(self, origin: _Origin, function: Callable[[], Any], person_id: str | None) -> None:
+        self._origin, self._function, self._person_id = origin, function, person_id
         self._last: Any = None
 
     def new(self) -> Any:
@@ -80,6 +84,9 @@ class _Readers:
                 "returned the same reader twice, which has no rows left. It must make a new one at each call",
             )
         self._last = found
+        if self._person_id is not None:
+            with _usable_ids(self._origin, self._person_id):
+                refuse_objects(found, self._person_id)
         return pyarrow.RecordBatchReader.from_stream(found)
 
 
@@ -90,8 +97,8 @@ def dataset_stream(dataset: Any, columns: Sequence[str] | None, reader: Reader) 
     )
     options = _scan_options(dataset)
     if reader.person_id is not None and reader.person_needed:
-        with reworded(origin.failed):
-            _check_one_kind_of_ids(dataset, reader.person_id)
+        with reworded(origin.failed), _usable_ids(origin, reader.person_id):
+            _check_ids(dataset, reader.person_id)
 
     def batches(names: list[str], n_rows: int) -> Iterator[Any]:
         # Threads of the scanner would read ahead of the threads that work on the pieces.
@@ -101,10 +108,72 @@ def dataset_stream(dataset: Any, columns: Sequence[str] | None, reader: Reader) 
     return _stream(origin, dataset.schema, batches, columns, reader)
 
 
-def _check_one_kind_of_ids(dataset: Any, name: str) -> None:
-    """Refuse fragments with ids of different kinds. A scan would turn 7.5 into "7.5" without a word, beside "7.50" of others."""
-    schemas = (fragment.physical_schema for fragment in dataset.get_fragments())
-    one_kind(kind_of_ids(schema.field(name).type) for schema in schemas if name in schema.names)
+@contextmanager
+def _usable_ids(origin: _Origin, name: str) -> Iterator[None]:
+    """Tell what is wrong with the column of persons."""
+    try:
+        yield
+        return
+    except NoIdError as error:
+        problem = str(error)
+    raise failure(origin, f"has ids of persons in a column that cannot be used: {name!r} {problem}")
+
+
+def _check_ids(dataset: Any, name: str) -> None:
+    """Refuse ids that a scan would change on the way to the type of the dataset, file by file and without a word.
+
+    It would turn a 7 of one file into "7" and a 7.00 of another into "7.00", or the folders id=7 and id=007 into the number 7.
+    """
+    if name not in dataset.schema.names:
+        return
+    declared = dataset.schema.field(name)
+    kind = kind_of_field(declared)
+    for fragment in dataset.get_fragments():
+        if name in _partition_keys(fragment):
+            raise NoIdError(
+                "is told by the names of folders, of which 7 and 007 may be one number. Write it into the files"
+            )
+        if _has_no_types(fragment):  # so its values are read as what is declared, or looks like them
+            if kind != "text":
+                raise NoIdError(
+                    "is no text in files without types, where 7 and 007 may be one number. Declare it as text in the schema"
+                )
+        elif name in fragment.physical_schema.names:
+            own = fragment.physical_schema.field(name)
+            one_kind([kind, kind_of_field(own)])
+            if _may_round(_values(own.type), _values(declared.type)):
+                raise NoIdError(
+                    f"is of type {own.type} in a file, and would be rounded to {declared.type}. Write it with one type in all files"
+                )
+
+
+def _partition_keys(fragment: Any) -> Collection[str]:
+    from pyarrow.dataset import get_partition_keys
+
+    keys: dict[str, Any] = get_partition_keys(fragment.partition_expression)
+    return keys
+
+
+def _has_no_types(fragment: Any) -> bool:
+    import pyarrow.dataset
+
+    formats = (pyarrow.dataset.CsvFileFormat, pyarrow.dataset.JsonFileFormat)
+    return isinstance(getattr(fragment, "format", None), formats)
+
+
+def _values(type_: Any) -> Any:
+    from pyarrow import types
+
+    return type_.value_type if types.is_dictionary(type_) else type_
+
+
+def _may_round(type_: Any, target: Any) -> bool:
+    """Return whether Arrow would change numbers when it casts them, or hide that they were floats; else it is exact, or fails."""
+    from pyarrow import types
+
+    if types.is_floating(type_):
+        return not (types.is_floating(target) and target.bit_width >= type_.bit_width)
+    return bool(types.is_decimal(type_) and types.is_floating(target))
 
 
 def _scan_options(dataset: Any) -> dict[str, Any]:
@@ -140,7 +209,11 @@ def lazy_frame_stream(frame: Any, columns: Sequence[str] | None, reader: Reader)
     if not hasattr(frame, "collect_batches"):
         raise failure(origin, "needs polars 1.34 or newer to be streamed. Install it, or pass frame.collect()")
     with reworded(origin.failed):
-        schema = polars.DataFrame(schema=frame.collect_schema()).to_arrow().schema
+        empty = polars.DataFrame(schema=frame.collect_schema())
+        if reader.person_id is not None and reader.person_needed:
+            with _usable_ids(origin, reader.person_id):
+                refuse_objects(empty, reader.person_id)
+        schema = empty.to_arrow().schema
 
     def batches(names: list[str], n_rows: int) -> Iterator[Any]:
         wanted = frame.select(polars.selectors.by_name(*names))

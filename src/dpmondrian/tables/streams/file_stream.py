@@ -1,18 +1,17 @@
-"""Files as one table: the same columns in each, and the same rows in every pass."""
+"""Files as one table: opened once, the same columns in each, and the same rows in every pass."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpmondrian.exceptions import DataError
 from dpmondrian.tables.conversion import Kind
-from dpmondrian.tables.failures import failure, told
-from dpmondrian.tables.files import columns_of, pieces_of
+from dpmondrian.tables.failures import failure
+from dpmondrian.tables.files import OpenedFile, open_file
 from dpmondrian.tables.frames import Reader, Table
 from dpmondrian.tables.identities import kind_of_ids
 from dpmondrian.tables.source import Source
@@ -21,86 +20,72 @@ from dpmondrian.tables.streams.stream import Progress, Stream, TableMaker, wante
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["file_stream"]
+__all__ = ["Files", "open_files"]
 
 _NUMBERS = ("whole", "number", "truth")
 
 
-def file_stream(sources: Sequence[Source], columns: Sequence[str] | None, reader: Reader) -> Stream:
-    """Return files as one stream. Only their metadata are read.
+def open_files(sources: Sequence[Source]) -> Files:
+    """Return files as one table. Of each the head is read, once.
 
     Parameters
     ----------
     sources : sequence of Source
         At least one; all of one format.
-    columns : sequence of str or None
-        The columns to read, besides the one of persons; None for all.
-    reader : Reader
-        How the rows become tables.
 
     Raises
     ------
     DataError
-        If a file cannot be read, is there twice, lacks a column or has it in a type that does not fit.
+        If a file cannot be read, or is there twice.
     """
-    files = [_File.found(source) for source in sources]
+    files = tuple(open_file(source) for source in sources)
     _check_different(files)
-    kinds = wanted_kinds(sources[0], list(columns_of(sources[0])), columns, reader)
-    begins = [_begin(file, files[0], kinds) for file in files]
-    _check_one_kind_of_ids(sources, [schema for schema, _ in begins], kinds)
-    if columns is None:
-        _check_no_others(sources, {*kinds, reader.person_id})
-    sizes = [size for _, size in begins]
-    total = None if None in sizes else sum(size for size in sizes if size is not None)
-    head = reader.table(_common([schema for schema, _ in begins]).empty_table())
-    return Stream(head, partial(_pieces, files, kinds, reader, head, total))
+    return Files(files)
 
 
 @dataclass(frozen=True)
-class _File:
-    """A file, and how to tell whether it is still the same: device, number, size and time of the last change."""
+class Files:
+    """Files whose heads were read: one table, whose columns are chosen when it is streamed. `DPM.fit` and others take it as it is."""
 
-    source: Source
-    identity: tuple[int, int, int, int]
+    files: tuple[OpenedFile, ...]
 
-    @classmethod
-    def found(cls, source: Source) -> _File:
-        with told(source):
-            return cls(source, _identity(source))
+    @property
+    def sources(self) -> list[Source]:
+        """Where they are."""
+        return [file.source for file in self.files]
 
-    @contextmanager
-    def unchanged(self) -> Iterator[None]:
-        """Refuse a file that was changed before or meanwhile; what else went wrong with it follows from that."""
-        self._check()
-        try:
-            yield
-        except DataError:
-            self._check()
-            raise
-        self._check()
+    def has_rows(self, kinds: Mapping[str, Kind]) -> bool:
+        """Return whether any file has a row; see `OpenedFile.has_rows`."""
+        return any(file.has_rows(kinds) for file in self.files)
 
-    def _check(self) -> None:
-        identity = None
-        with told(self.source):
-            if os.path.lexists(self.source.path):
-                identity = _identity(self.source)
-        if identity is None:
-            raise failure(self.source, "is no longer there. Put it back, or start again without it")
-        if identity != self.identity:
-            raise failure(
-                self.source,
-                "was changed while it was in use, and every pass must see the same rows. Start again when nobody writes to it",
-            )
+    def stream(self, columns: Sequence[str] | None, reader: Reader) -> Stream:
+        """Return the table as a stream. Nothing is read.
 
+        Parameters
+        ----------
+        columns : sequence of str or None
+            The columns to read, besides the one of persons; None for all.
+        reader : Reader
+            How the rows become tables.
 
-def _identity(source: Source) -> tuple[int, int, int, int]:
-    status = os.stat(source.path)
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+        Raises
+        ------
+        DataError
+            If a file lacks a column or has it in a type that does not fit.
+        """
+        first = self.files[0]
+        kinds = wanted_kinds(first.source, list(first.kinds), columns, reader)
+        types = [_types(file, first, kinds) for file in self.files]
+        _check_one_kind_of_ids(self.sources, types, kinds)
+        if columns is None:
+            _check_no_others(self.files, {*kinds, reader.person_id})
+        head = reader.table(_common(types).empty_table())
+        return Stream(head, partial(_pieces, self.files, kinds, reader, head))
 
 
-def _check_different(files: Sequence[_File]) -> None:
+def _check_different(files: Sequence[OpenedFile]) -> None:
     """Refuse a file that is there twice: one person's row would count twice, and the noise is made for one."""
-    seen: dict[tuple[int, int], _File] = {}
+    seen: dict[tuple[int, int], OpenedFile] = {}
     for file in files:
         other = seen.setdefault(file.identity[:2], file)
         if other is not file:
@@ -110,26 +95,23 @@ def _check_different(files: Sequence[_File]) -> None:
             )
 
 
-def _begin(file: _File, first: _File, kinds: Mapping[str, Kind]) -> tuple[pyarrow.Schema, int | None]:
-    """Return the types in which a file's columns are read, and its bytes in them."""
-    with file.unchanged():
-        try:
-            with closing(pieces_of(file.source, kinds)) as pieces:
-                begin = next(pieces)
-                return begin.read().schema, begin.total
-        except DataError:
-            _check_same_kinds(file.source, first.source, kinds)
-            raise
+def _types(file: OpenedFile, first: OpenedFile, kinds: Mapping[str, Kind]) -> pyarrow.Schema:
+    """Return the types in which a file's columns are read."""
+    try:
+        return file.types(kinds)
+    except DataError:
+        _check_same_kinds(file, first, kinds)
+        raise
 
 
-def _check_same_kinds(source: Source, first: Source, kinds: Mapping[str, Kind]) -> None:
+def _check_same_kinds(file: OpenedFile, first: OpenedFile, kinds: Mapping[str, Kind]) -> None:
     """Refuse a file whose column is of another kind than in the first file."""
-    own, others = columns_of(source), columns_of(first)
+    own, others = file.kinds, first.kinds
     for name in kinds:
         if name in own and (own[name] in _NUMBERS) != (others[name] in _NUMBERS):
             raise failure(
-                source,
-                f"has the column {name!r} of type {own[name]}, but in {str(first.path)!r} it is of type {others[name]}. Write it with "
+                file.source,
+                f"has the column {name!r} of type {own[name]}, but in {str(first.source.path)!r} it is of type {others[name]}. Write it with "
                 "one type in all files",
             )
 
@@ -154,14 +136,14 @@ def _check_one_kind_of_ids(
                 )
 
 
-def _check_no_others(sources: Sequence[Source], names: set[str | None]) -> None:
+def _check_no_others(files: Sequence[OpenedFile], names: set[str | None]) -> None:
     """Refuse a file with columns that the first does not have, where all columns are to be read."""
-    for source in sources[1:]:
-        others = [name for name in columns_of(source) if name not in names]
+    for file in files[1:]:
+        others = [name for name in file.kinds if name not in names]
         if others:
             raise failure(
-                source,
-                f"has the columns {others!r}, which {str(sources[0].path)!r} does not have. Name the columns to cluster in the "
+                file.source,
+                f"has the columns {others!r}, which {str(files[0].source.path)!r} does not have. Name the columns to cluster in the "
                 "bounds, or write all files with the same columns",
             )
 
@@ -180,23 +162,25 @@ def _common(schemas: Sequence[pyarrow.Schema]) -> pyarrow.Schema:
 
 
 def _pieces(
-    files: Sequence[_File],
+    files: Sequence[OpenedFile],
     kinds: Mapping[str, Kind],
     reader: Reader,
     head: Table,
-    total: int | None,
     progress: Progress | None = None,
 ) -> Iterator[Callable[[], Table]]:
-    maker = TableMaker.begun(reader, head, progress, total)
+    maker = TableMaker.begun(reader, head, progress, _total(files, kinds))
     for file in files:
-        with file.unchanged(), closing(pieces_of(file.source, kinds)) as pieces:
-            done = next(pieces).done  # a piece without rows
+        with closing(file.pieces(kinds)) as pieces:
+            done = 0
             for piece in pieces:
-                yield partial(_table, file, piece.read, piece.done - done, maker)
+                yield partial(_table, piece.read, piece.done - done, maker)
                 done = piece.done
 
 
-def _table(file: _File, read: Callable[[], pyarrow.Table], size: int, maker: TableMaker) -> Table:
-    with file.unchanged():
-        rows = read()
-    return maker.table(rows, size)
+def _total(files: Sequence[OpenedFile], kinds: Mapping[str, Kind]) -> int | None:
+    sizes = [file.size(kinds) for file in files]
+    return None if None in sizes else sum(size for size in sizes if size is not None)
+
+
+def _table(read: Callable[[], pyarrow.Table], size: int, maker: TableMaker) -> Table:
+    return maker.table(read(), size)

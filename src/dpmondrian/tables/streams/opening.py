@@ -10,7 +10,7 @@ from dpmondrian.exceptions import DataError
 from dpmondrian.tables.frames import Reader
 from dpmondrian.tables.source import Source
 from dpmondrian.tables.streams import arrow_stream
-from dpmondrian.tables.streams.file_stream import file_stream
+from dpmondrian.tables.streams.file_stream import Files, open_files
 from dpmondrian.tables.streams.paths import paths_in, sources_of
 from dpmondrian.tables.streams.stream import Stream
 
@@ -24,7 +24,7 @@ def open_stream(X: Any, columns: Sequence[str] | None, reader: Reader) -> Stream
     ----------
     X : table
         Path of a file (Parquet, CSV, Arrow, JSON lines; text formats also compressed), a folder or a glob, or a list of these;
-        `dpmondrian.tables.files.Source`, or a list of them; `pyarrow.dataset.Dataset`; DuckDB relation; polars LazyFrame; or a function without
+        `Source`, or a list of them; `Files`, which were opened before; `pyarrow.dataset.Dataset`; DuckDB relation; polars LazyFrame; or a function without
         arguments that returns a new Arrow RecordBatchReader at each call, or anything with ``__arrow_c_stream__``. What
         is no file must give the same rows in the same order in every pass.
     columns : sequence of str or None
@@ -38,8 +38,10 @@ def open_stream(X: Any, columns: Sequence[str] | None, reader: Reader) -> Stream
     DataError
         If the table cannot be read or lacks a column. No message tells a value.
     """
+    if isinstance(X, Files):
+        return X.stream(columns, reader)
     if sources := _sources(X):
-        return file_stream(sources, columns, reader)
+        return open_files(sources).stream(columns, reader)
     if _is_a("pyarrow", "RecordBatchReader", X):
         raise DataError(
             "A RecordBatchReader can be read only once, and the rows may be needed several times. Pass a function that makes a new "

@@ -17,11 +17,11 @@ import tempfile
 import time
 from pathlib import Path
 
+from dpmondrian.common.whole_files import append_line, write_file
 from dpmondrian_lab.benchmarks.scale import data
 from dpmondrian_lab.benchmarks.scale.contenders import CONTENDERS, SCANS
 from dpmondrian_lab.benchmarks.scale.page import Case, Result, Run, page
 from dpmondrian_lab.benchmarks.speed import OUTPUT
-from dpmondrian_lab.experiments.store_files import append_line, write_whole
 
 ENGINES = {name: [name] for name in CONTENDERS if name not in SCANS} | {"scan": list(SCANS)}
 SMALL_ROWS = 50_000
@@ -113,7 +113,9 @@ def main() -> None:
             if not cases:
                 continue
             results += measure(cases, wanted.runs, wanted.folder)
-            write_whole(OUTPUT / "scale.md", page(results, wanted.runs, os.cpu_count() or 1).encode())
+            write_file(
+                OUTPUT / "scale.md", page(results, wanted.runs, os.cpu_count() or 1), overwrite=True, make_folder=True
+            )
     if results:
         print(page(results, wanted.runs, os.cpu_count() or 1))
 

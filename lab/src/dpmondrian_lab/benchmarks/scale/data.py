@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dpmondrian.common.whole_files import new_private_file
 from dpmondrian.quality import inertia
 
 N_CLUSTERS = 10
@@ -41,17 +41,12 @@ def _columns(n_columns: int, n_rows: int, stream: int) -> np.ndarray:
 
 
 def write(path: Path, n_rows: int, n_columns: int) -> None:
-    """Write a Parquet file, on the disk and whole when it has its name."""
+    """Write a Parquet file, on the disk and whole when it has its name: what is still to be written would disturb a measurement."""
     schema = pa.schema([(f"x{j}", pa.float32()) for j in range(n_columns)])
-    unfinished = path.with_suffix(".unfinished")
-    with unfinished.open("wb") as file:
-        with pq.ParquetWriter(file, schema) as writer:
-            for number, start in enumerate(range(0, n_rows, GROUP_ROWS)):
-                columns = _columns(n_columns, min(GROUP_ROWS, n_rows - start), _BLOCKS + number)
-                writer.write_table(pa.table(list(columns), schema=schema), row_group_size=GROUP_ROWS)
-        file.flush()
-        os.fsync(file.fileno())  # what is still to be written would disturb the first measurement
-    unfinished.rename(path)
+    with new_private_file(path, overwrite=True) as file, pq.ParquetWriter(file, schema) as writer:
+        for number, start in enumerate(range(0, n_rows, GROUP_ROWS)):
+            columns = _columns(n_columns, min(GROUP_ROWS, n_rows - start), _BLOCKS + number)
+            writer.write_table(pa.table(list(columns), schema=schema), row_group_size=GROUP_ROWS)
 
 
 def read_array(path: Path) -> np.ndarray:

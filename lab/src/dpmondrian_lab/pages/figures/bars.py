@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from dpmondrian.show.plots.drawing import drawing
-from dpmondrian_lab.experiments.algorithms import ALGORITHMS
 from dpmondrian_lab.experiments.rows import Row
 from dpmondrian_lab.pages.figures.style import bar_look, save, top_legend
 from dpmondrian_lab.pages.names import algorithm_name, data_set_name
 from dpmondrian_lab.pages.published import TABLE_DATA_SETS, published
 from dpmondrian_lab.pages.summary import Grouped, Summary, grouped, summarise
+from dpmondrian_lab.peers.registry import EVALUATED
 
 __all__ = ["figure1", "figure5"]
 
@@ -27,7 +27,7 @@ def figure1(rows: list[Row], folder: Path) -> list[Path]:
     kept = [
         row
         for row in rows
-        if row.run.data_set not in TABLE_DATA_SETS["table3"] and ALGORITHMS[row.run.algorithm].private
+        if row.run.data_set not in TABLE_DATA_SETS["table3"] and EVALUATED[row.run.algorithm].private
     ]
     groups = grouped(kept)
     data_sets = sorted(dict.fromkeys(data_set for data_set, _ in groups), key=_figure1_place)
@@ -114,7 +114,7 @@ def _draw_published(axes: Any, groups: Grouped, data_sets: list[str]) -> dict[st
 
 def _algorithms(groups: Grouped) -> list[str]:
     found = {algorithm for _, algorithm in groups}
-    return [key for key in ALGORITHMS if key in found]
+    return [key for key in EVALUATED if key in found]
 
 
 def _bar_width(algorithms: list[str]) -> float:

@@ -10,12 +10,12 @@ from typing import Any
 
 from dpmondrian.show.plots.drawing import drawing
 from dpmondrian_lab.datasets.registry import get
-from dpmondrian_lab.experiments.algorithms import ALGORITHMS
 from dpmondrian_lab.experiments.rows import Row
 from dpmondrian_lab.pages.figures.bars import mean_with_interval
 from dpmondrian_lab.pages.figures.style import line_look, plain_log_ticks, save, top_legend
 from dpmondrian_lab.pages.names import METRIC_NAMES, PAPER_METRICS, algorithm_name, data_set_name, data_set_order, style
 from dpmondrian_lab.pages.summary import ROUNDING, Summary, summarise
+from dpmondrian_lab.peers.registry import EVALUATED
 
 __all__ = ["clusters_figure", "epsilon_figure", "rows_figure"]
 
@@ -84,7 +84,7 @@ def _draw_curves(
 ) -> dict[str, Any]:
     """Draw a metric over the place of the rows, a line per algorithm, with intervals of the mean; return handles."""
     handles = {}
-    for algorithm in (key for key in ALGORITHMS if any(row.run.algorithm == key for row in rows)):
+    for algorithm in (key for key in EVALUATED if any(row.run.algorithm == key for row in rows)):
         points = _points([row for row in rows if row.run.algorithm == algorithm], metric, place)
         if not points:
             continue

@@ -1,4 +1,4 @@
-"""The look of all figures, and how they are saved: PNG and SVG, the same bytes for the same rows."""
+"""How figures are drawn (`drawing` of the core) and saved: PNG and SVG, the same bytes for the same rows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from dpmondrian_lab.experiments.store_files import write_whole
+from dpmondrian.common.whole_files import put_bytes
 from dpmondrian_lab.pages.names import algorithm_name, style
 
 __all__ = ["bar_look", "line_look", "plain_log_ticks", "save", "top_legend"]
@@ -20,7 +20,7 @@ def save(figure: Any, folder: Path, name: str) -> list[Path]:
         content = io.BytesIO()
         figure.savefig(content, format=kind, bbox_inches="tight", metadata=left_out)
         paths.append(folder / f"{name}.{kind}")
-        write_whole(paths[-1], content.getvalue())
+        put_bytes(paths[-1], content.getvalue(), overwrite=True, make_folder=True)
     return paths
 
 

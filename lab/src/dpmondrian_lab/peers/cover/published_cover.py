@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.privacy.mechanisms.bits import BitSource
-from dpmondrian.privacy.mechanisms.cover_envelope import COUNT, CURSOR, Target, make_envelope
-from dpmondrian.privacy.mechanisms.cover_records import Cells, Records, make_records, remove_covered
-from dpmondrian.privacy.mechanisms.max_cover import CoverScale, Words, draw_vector
+from dpmondrian_lab.peers.cover.envelope import COUNT, CURSOR, Target, make_envelope
+from dpmondrian_lab.peers.cover.max_cover import CoverScale, Words, draw_vector
+from dpmondrian_lab.peers.cover.records import Cells, Records, make_records, remove_covered
 
 __all__ = ["published_cover"]
 

@@ -8,7 +8,8 @@ import os
 import pytest
 from threadpoolctl import threadpool_info
 
-from dpmondrian_lab.experiments.workers import Task, WorkerDiedError, Workers
+from dpmondrian_lab.exceptions import WorkerDiedError
+from dpmondrian_lab.workers import Task, Workers
 
 
 def test_a_worker_keeps_its_group_lives_on_and_computes_with_one_thread():

@@ -18,7 +18,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dpmondrian.privacy.mechanisms.cover_records import Cells, Records, touching
+from dpmondrian_lab.peers.cover.records import Cells, Records, touching
 
 __all__ = [
     "ACCEPTED",

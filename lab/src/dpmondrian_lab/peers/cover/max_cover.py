@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.privacy.mechanisms.bits import BitSource
-from dpmondrian.privacy.mechanisms.cover_envelope import (
+from dpmondrian.privacy.mechanisms.exact import LazyUniform, exp_bounds
+from dpmondrian_lab.peers.cover.envelope import (
     ACCEPTED,
     BOX,
     COUNT,
@@ -26,8 +27,7 @@ from dpmondrian.privacy.mechanisms.cover_envelope import (
     propose,
     with_room,
 )
-from dpmondrian.privacy.mechanisms.cover_records import Records, make_records, remove_covered, snap
-from dpmondrian.privacy.mechanisms.exact import LazyUniform, exp_bounds
+from dpmondrian_lab.peers.cover.records import Records, make_records, remove_covered, snap
 
 __all__ = ["CoverScale", "Words", "draw_vector", "max_cover"]
 

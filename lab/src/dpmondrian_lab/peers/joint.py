@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from scipy.special import erfcx, log_ndtr
 
-__all__ = ["GAUSSIAN_SLACK", "discreteness", "gaussian_delta", "joint_delta", "joint_epsilon", "least_multiplier"]
+__all__ = ["GAUSSIAN_SLACK", "gaussian_delta", "joint_delta", "joint_epsilon", "least_multiplier"]
 
 GAUSSIAN_SLACK = 1e-6
 """Relative part of epsilon and delta kept back for the difference between discrete and continuous Gaussian noise, and
@@ -94,24 +94,3 @@ def least_multiplier(epsilon: float, delta: float, n_laplace: int = 0, laplace_f
         else:
             low = middle
     return high
-
-
-def discreteness(scale: float, n_values: int, mu: float, log_tail: float) -> float:
-    """Return what Gaussian noise on whole numbers may cost more, in epsilon, than the same noise on the real line.
-
-    Parameters
-    ----------
-    scale : float
-        The least scale of the noise, in the unit of the whole numbers. The bound is proved for scales of at least 1; below, nothing
-        is promised: infinite.
-    n_values : int
-        How many of them one person changes.
-    mu : float
-        Length of that change in scales.
-    log_tail : float
-        Logarithm of the probability of noise beyond the reach for which the bound is made: to be added to delta.
-    """
-    if scale < 1.0:
-        return math.inf
-    reach = math.sqrt(2.0 * n_values * (math.log(2.0 * n_values) - log_tail)) + mu
-    return (reach**2 + 2.0 * n_values) / (24.0 * scale**2)

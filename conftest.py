@@ -1,4 +1,4 @@
-"""For all tests."""
+"""For all tests, of both distributions."""
 
 import builtins
 import os
@@ -12,18 +12,18 @@ os.environ["SOURCE_DATE_EPOCH"] = "1767225600"  # the day in releases, also of p
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Give all tests on one cluster to one process, so that it is started once; others go one by one to whoever is free.
+    """Give a file of tests to one process, so that what they share is made once, and all on one cluster to one.
 
     The mark `xdist_group` would say it too, but pytest-xdist 3.8 overlooks it with pytest 9.2.
     """
     from xdist.scheduler import LoadScopeScheduling
 
-    class ByCluster(LoadScopeScheduling):
+    class ByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid):
             cluster = re.match("tests/cluster/test_(spark|dask)", nodeid)
-            return nodeid if cluster is None else cluster[1]
+            return nodeid.split("::")[0] if cluster is None else cluster[1]
 
-    return ByCluster(config, log)
+    return ByFile(config, log)
 
 
 def pytest_make_parametrize_id(val):

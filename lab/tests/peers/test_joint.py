@@ -12,20 +12,18 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from dpmondrian import BudgetError
-from dpmondrian.privacy.accountants.joint import (
-    GAUSSIAN_SLACK,
-    discreteness,
-    gaussian_delta,
-    joint_delta,
-    joint_epsilon,
-    least_multiplier,
-)
+from dpmondrian.dpm.draws import CELL_COUNT, COUNT, DOMAIN_SUMS, SPLIT
+from dpmondrian.dpm.plan import DEFAULT_SHARES, pure_plan, zcdp_plan
+from dpmondrian.privacy.accountants.pld import discreteness
 from dpmondrian.privacy.door import Door
-from dpmondrian.privacy.plan import DEFAULT_SHARES, Plan, PlannedDraw, pure_plan, zcdp_plan
+from dpmondrian.privacy.draws import EXPONENTIAL, GAUSSIAN, LAPLACE
+from dpmondrian.privacy.plan import PlannedDraw
+from dpmondrian_lab.peers.joint import GAUSSIAN_SLACK, gaussian_delta, joint_delta, joint_epsilon, least_multiplier
+from dpmondrian_lab.peers.lab_door import LabDoor
+from dpmondrian_lab.peers.lab_plan import JOINT, LabPlan
 from dpmondrian_lab.peers.lsh_splits import leaf_noise, mean_noise
 
 quick = settings(derandomize=True, deadline=None, max_examples=100)
-GAUSSIAN, LAPLACE = "discrete Gaussian", "discrete Laplace"
 
 # --- published values ---------------------------------------------------------------------------------------------
 
@@ -243,9 +241,9 @@ def test_discrete_noise_does_cost_more_than_continuous_noise():
 # --- plans and the door -------------------------------------------------------------------------------------------
 
 
-def plan_of(*multipliers, epsilon=1.0, delta=1e-6, name="count"):
-    draws = tuple(PlannedDraw(name, level, GAUSSIAN, z, 1 / z) for level, z in enumerate(multipliers))
-    return Plan(epsilon, delta, "joint", draws)
+def plan_of(*multipliers, epsilon=1.0, delta=1e-6):
+    draws = tuple(PlannedDraw(COUNT, level, GAUSSIAN, z, 1 / z) for level, z in enumerate(multipliers))
+    return LabPlan(epsilon, delta, JOINT, draws)
 
 
 def enough(*parts, epsilon=1.0, delta=1e-6):
@@ -255,15 +253,15 @@ def enough(*parts, epsilon=1.0, delta=1e-6):
 
 
 def test_a_plan_is_composed_from_all_its_draws():
-    mixed = Plan(
+    mixed = LabPlan(
         9.0,
         1e-6,
-        "joint",
+        JOINT,
         (
-            PlannedDraw("a", 0, LAPLACE, 4.0, 0.25),
-            PlannedDraw("b", 0, GAUSSIAN, 5.0, 0.2),
-            PlannedDraw("b", 1, GAUSSIAN, 2.5, 0.4),
-            PlannedDraw("c", 0, "exponential mechanism", 8.0, 0.125, delta=1e-7),
+            PlannedDraw(COUNT, 0, LAPLACE, 4.0, 0.25),
+            PlannedDraw(CELL_COUNT, 0, GAUSSIAN, 5.0, 0.2),
+            PlannedDraw(CELL_COUNT, 1, GAUSSIAN, 2.5, 0.4),
+            PlannedDraw(SPLIT, 0, EXPONENTIAL, 8.0, 0.125, delta=1e-7),
         ),
     )
     tight = 0.125 + joint_epsilon(9e-7, [0.25], math.hypot(0.2, 0.4))
@@ -346,10 +344,10 @@ def spied(door):
 
 def test_the_door_divides_units_until_noise_is_fine_enough():
     plan = enough(1.0, 1.0)
-    door = spied(Door(plan, seed=0))
+    door = spied(LabDoor(plan, seed=0))
     counts = np.array([0, 7, 123_456_789])
-    assert door.counts(0, counts).tolist() == counts.tolist()
-    assert door.fine_counts("count", 1, counts).tolist() == counts.tolist()
+    assert door.counts(COUNT, 0, counts).tolist() == counts.tolist()
+    assert door.fine_counts(COUNT, 1, counts).tolist() == counts.tolist()
     for [scale] in door._sampler.scales:
         parts = scale / plan.draws[0].multiplier
         assert parts == 2 ** round(math.log2(parts))
@@ -359,19 +357,19 @@ def test_the_door_divides_units_until_noise_is_fine_enough():
 
 @pytest.mark.parametrize("rows_per_person", [1, 7])
 def test_sums_of_many_columns_are_divided_further(rows_per_person):
-    plan = replace(enough(1.0), draws=(replace(enough(1.0).draws[0], name="sums", level=None),))
+    plan = replace(enough(1.0), draws=(replace(enough(1.0).draws[0], draw=DOMAIN_SUMS, level=None),))
     sums, radius = np.array([[5, -6] * 200]), np.array([3])
-    door = spied(Door(plan, rows_per_person, seed=0))
-    assert door.ball_sums("sums", None, sums, radius)[0].tolist() == sums.tolist()
+    door = spied(LabDoor(plan, rows_per_person, seed=0))
+    assert door.ball_sums(DOMAIN_SUMS, None, sums, radius)[0].tolist() == sums.tolist()
     [[scale]] = door._sampler.scales
     assert plan.is_fine(plan.draws[0], scale, 400 * rows_per_person)
     assert not plan.is_fine(plan.draws[0], scale / 2, 400 * rows_per_person)
 
 
 def test_sums_of_groups_of_different_size_go_by_the_least_scale():
-    plan = replace(enough(1.0), draws=(replace(enough(1.0).draws[0], name="sums", level=None),))
-    door = spied(Door(plan, seed=0))
-    door.ball_sums("sums", None, np.zeros((2, 3), dtype=np.int64), np.array([10**6, 3]))
+    plan = replace(enough(1.0), draws=(replace(enough(1.0).draws[0], draw=DOMAIN_SUMS, level=None),))
+    door = spied(LabDoor(plan, seed=0))
+    door.ball_sums(DOMAIN_SUMS, None, np.zeros((2, 3), dtype=np.int64), np.array([10**6, 3]))
     [[smaller, larger]] = door._sampler.scales
     assert larger / smaller == pytest.approx(10**6 / 3)
     assert plan.is_fine(plan.draws[0], smaller, 3)
@@ -379,9 +377,9 @@ def test_sums_of_groups_of_different_size_go_by_the_least_scale():
 
 def test_noise_that_stays_too_coarse_is_refused():
     plan = enough(1.0, epsilon=1e9)
-    door = spied(Door(plan, seed=0))
+    door = spied(LabDoor(plan, seed=0))
     with pytest.raises(BudgetError, match="too coarse"):
-        door.counts(0, [5])
+        door.counts(COUNT, 0, [5])
     assert door._sampler.scales == []
 
 
@@ -389,8 +387,8 @@ def test_noise_that_stays_too_coarse_is_refused():
 def test_other_plans_divide_nothing(delta):
     plan = zcdp_plan(300.0, delta, 2, DEFAULT_SHARES) if delta else pure_plan(300.0, 2, DEFAULT_SHARES)
     door = spied(Door(plan, seed=0))
-    door.counts(0, [5])
-    assert door._sampler.scales == [[plan.find("count", 0).multiplier]]
+    door.counts(COUNT, 0, [5])
+    assert door._sampler.scales == [[plan.find(COUNT, 0).multiplier]]
 
 
 def spread_p_value(noise, scale):
@@ -402,13 +400,13 @@ def spread_p_value(noise, scale):
 @pytest.mark.parametrize("seed", [0, None])
 def test_noise_in_parts_has_the_planned_scale(seed):
     plan = enough(1.0, 1.0, epsilon=8.0)
-    door, scale = Door(plan, seed=seed), plan.draws[0].multiplier
+    door, scale = LabDoor(plan, seed=seed), plan.draws[0].multiplier
     counts = np.full(20_000, 17)
-    fine = door.fine_counts("count", 0, counts) - counts
+    fine = door.fine_counts(COUNT, 0, counts) - counts
     assert np.any(fine != np.rint(fine))
     assert spread_p_value(fine, scale) > 1e-9
     for wrong in (0.9, 1.1):
         assert spread_p_value(fine, wrong * scale) < 1e-9
-    whole = door.counts(1, counts) - counts
+    whole = door.counts(COUNT, 1, counts) - counts
     assert whole.dtype == np.int64
     assert spread_p_value(whole, math.hypot(scale, math.sqrt(1 / 12))) > 1e-9

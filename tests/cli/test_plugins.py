@@ -1,0 +1,121 @@
+"""Commands that other distributions plug in: loaded when asked for, and named where they are missing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from dpmondrian.cli.plugins import LABORATORY
+
+DPM = "from dpmondrian.cli.main import main; main()"
+
+WITHOUT_LAB = """
+import sys, dpmondrian.cli.plugins as plugins
+sys.modules["dpmondrian_lab"] = None  # as if it were not installed: importing it fails
+plugins.entry_points = lambda group: ()
+"""
+BROKEN_LAB = """
+import sys
+sys.modules["dpmondrian_lab"] = None  # installed, but it cannot be imported
+"""
+OTHER = """
+import sys, types
+from importlib.metadata import EntryPoint
+import dpmondrian.cli.plugins as plugins
+other = types.ModuleType("other")
+sys.modules["other"] = other
+def greet(name: str) -> None:
+    "Say hello."
+    print(f"Hello, {name}.")
+other.greet = greet
+plugins.entry_points = lambda group: (
+    EntryPoint("greet", "other:greet", group), EntryPoint("cluster", "other:greet", group)
+)
+"""
+
+
+def dpm(*arguments: str, before: str = "") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", before + DPM, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+
+
+def headings(text: str) -> dict[str, list[str]]:
+    """Return the first words of the lines under each heading of a help text."""
+    found: dict[str, list[str]] = {}
+    heading = ""
+    for line in text.splitlines():
+        if line.endswith(":") and not line.startswith(" "):
+            heading = line[:-1]
+        elif line[:2] == "  " and line[2:3].strip():
+            found.setdefault(heading, []).append(line.split()[0])
+    return found
+
+
+@pytest.mark.parametrize("before", ["", WITHOUT_LAB, BROKEN_LAB])
+def test_the_laboratory_has_a_heading_of_its_own(before):
+    found = headings(dpm("--help", before=before).stdout)
+    assert found["Commands of the laboratory"] == sorted(LABORATORY)
+    assert "cluster" in found["Commands"]
+    assert not set(found["Commands"]) & set(LABORATORY)
+
+
+@pytest.mark.parametrize("arguments", [(), ("--quick", "--out", "x"), ("table2",), ("--no-such-option",)])
+@pytest.mark.parametrize("name", sorted(LABORATORY))
+def test_without_the_laboratory_its_commands_say_how_to_get_it(name, arguments):
+    done = dpm(name, *arguments, before=WITHOUT_LAB)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        f"Error: The command '{name}' is part of the laboratory, which is not installed. Install it: "
+        "pip install dpmondrian-lab\n"
+    )
+
+
+def test_without_the_laboratory_help_says_the_same():
+    done = dpm("audit", "--help", before=WITHOUT_LAB)
+    assert done.returncode == 0
+    assert "pip install dpmondrian-lab" in " ".join(done.stdout.split())
+
+
+def test_a_misspelt_command_of_a_missing_laboratory_is_suggested():
+    done = dpm("repoduce", before=WITHOUT_LAB)
+    assert done.returncode == 2
+    assert "Did you mean 'reproduce'?" in done.stderr
+
+
+def test_a_broken_plug_in_disturbs_only_its_own_command():
+    done = dpm("audit", before=BROKEN_LAB)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("Error: The command 'audit' cannot be loaded (ModuleNotFoundError).")
+    assert dpm("plan", "--help", before=BROKEN_LAB).returncode == 0
+
+
+def test_another_distribution_can_add_a_command_and_replace_none():
+    assert dpm("greet", "Ada", before=OTHER).stdout == "Hello, Ada.\n"
+    assert "Say hello." in dpm("--help", before=OTHER).stdout
+    assert "may be published" in dpm("cluster", "--help", before=OTHER).stdout
+
+
+@pytest.mark.parametrize("command", ["cluster", "plan", "demo", "budget"])
+def test_our_own_commands_never_look_for_plug_ins(command):
+    code = (
+        "import sys, dpmondrian.cli.plugins as plugins\n"
+        "def refused(group): raise AssertionError\n"
+        "plugins.entry_points = refused\n"
+    )
+    done = dpm(command, "--help", before=code)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_our_own_commands_import_nothing_of_the_laboratory():
+    code = DPM.replace("main()", "\ntry:\n    main()\nexcept SystemExit:\n    pass\n")
+    code += "import sys; print([name for name in sys.modules if name.startswith('dpmondrian_lab')])"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "plan", "--rows", "1000", "--bounds", "age=0:120"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=600,
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
