@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from dpmondrian._version import __version__
+from dpmondrian.common.printable import printable
 from dpmondrian.release.explain import Explanation, explain
 from dpmondrian.release.statement import ADD_OR_REMOVE, SEEDED, PrivacyStatement, make_statement
 from dpmondrian.release.unit import Unit
@@ -64,7 +65,8 @@ class UnsoundStatement(PrivacyStatement):
                 + (f" at delta = {self.delta:g}" if self.delta else "")
                 + ", even without the reasons above."
             )
-        return "\n".join([*lines, "", "What was drawn:", *draws_table(self)])
+        lines += [f"Variant: {self.variant}. dpmondrian {self.version}.", "", "What was drawn:", *draws_table(self)]
+        return "\n".join(map(printable, lines))
 
 
 def peer_statement(door: LabDoor, schema: Schema, variant: str) -> PrivacyStatement:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from dpmondrian.privacy.ledger import Entry
-from dpmondrian.release.explain import Explanation, explain
+from dpmondrian.release.explain import Explanation
 from dpmondrian.release.statement import PrivacyStatement
 from dpmondrian.show.texts.facts import unit_text
 from dpmondrian.show.words import ENGLISH, Words
@@ -35,7 +35,7 @@ def total_epsilon(privacy: PrivacyStatement) -> float:
 
 def explanation(privacy: PrivacyStatement) -> Explanation | None:
     """Return what the best attacker can find out, the same as `PrivacyStatement.explain`; None where nothing is promised."""
-    return explain(privacy) if math.isfinite(privacy.epsilon) else None
+    return privacy.explain() if math.isfinite(privacy.epsilon) else None
 
 
 def factor(epsilon: float) -> str:

@@ -70,7 +70,7 @@ _FACTS: dict[str, Text] = {
     "use.unknown": "A part of the algorithm that this report has no words for; its cost is counted like the others.",
     "mechanism.discrete Gaussian": "discrete Gaussian",
     "mechanism.discrete Laplace": "discrete Laplace",
-    "mechanism.bounded Laplace": "bounded Laplace",
+    "mechanism.permute-and-flip": "permute-and-flip",
     "mechanism.exponential mechanism": "exponential mechanism",
     "draw_unit.rows": "rows",
     "draw_unit.score steps": "score steps",
