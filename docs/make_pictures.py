@@ -31,9 +31,9 @@ from dpmondrian.dpm.settings import DEPTH
 from dpmondrian.engines.grid import Grid
 from dpmondrian.privacy.door import Door
 from dpmondrian.quality import adjusted_rand
+from dpmondrian.show.plots.drawing import drawing
 from dpmondrian_lab.datasets import get, shapes
 from dpmondrian_lab.exceptions import DatasetNotFoundError
-from dpmondrian_lab.pages.figures.style import drawing
 
 FOLDER = Path(__file__).parent / "images"
 RUNS = 20

@@ -32,6 +32,7 @@ from dpmondrian.release.labelling import Labeller
 from dpmondrian.release.release import Release
 from dpmondrian.release.statement import PrivacyStatement, make_statement
 from dpmondrian.release.tree import Tree
+from dpmondrian.release.unit import counted_in
 from dpmondrian.schema.bounds import GivenBounds
 from dpmondrian.schema.columns import Bounds, Schema
 from dpmondrian.schema.coordinates import Coordinates
@@ -332,7 +333,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
                 centre_errors=centre_errors,
                 sizes=clusters.sizes,
                 size_errors=clusters.size_errors,
-                tree=released_tree(clusters, coordinates, settings.counted),
+                tree=released_tree(clusters, coordinates, counted_in(settings.rows_per_person, settings.person_id)),
                 privacy=statement,
                 parameters={"on_missing": self.on_missing} | settings.beyond_privacy(),
                 origin=spending.origin,
@@ -412,7 +413,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             Where to draw; None for a new figure.
         """
         check_is_fitted(self)
-        from dpmondrian.show.report.picture import plot_clusters
+        from dpmondrian.show.plots import plot_clusters
 
         return plot_clusters(self.release_, x, y, ax)
 
@@ -513,7 +514,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         """Return what notebooks show: the released clusters, or scikit-learn's display before a fit."""
         if not hasattr(self, "release_"):
             return str(super()._repr_html_())
-        from dpmondrian.show.report.snippets import release_html
+        from dpmondrian.show.notebooks import release_html
 
         return release_html(self.release_)
 

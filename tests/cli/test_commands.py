@@ -183,7 +183,9 @@ def test_sizes_are_of_rows_unless_people_were_named(dpm, people, tmp_path):
     assert told.err == ""
     assert "people" in told.out
     assert " people</title>" in (tmp_path / "people" / "report.html").read_text()
-    assert "people" in dpm("cluster", people, *BOUNDS, "--rows-per-person", "1", "--out", tmp_path / "said").out
+    said = dpm("cluster", people, *BOUNDS, "--rows-per-person", "1", "--out", tmp_path / "said")
+    assert "people" not in said.out, "nobody checked that, and the report of the same release says rows"
+    assert " rows</title>" in (tmp_path / "said" / "report.html").read_text()
 
 
 def test_named_columns_are_all_that_must_be_known(dpm, people, tmp_path):

@@ -282,7 +282,7 @@ def test_a_fit_keeps_so_many_rows_per_person(frame):
     two = DPM(epsilon=5.0, bounds=bounds, person_id="who", rows_per_person=2, random_state=0).fit(table)
     assert two.cluster_sizes_.sum() == pytest.approx(4000 * (1 + 7 / 8), abs=250)
     assert len(two.labels_) == len(table)
-    assert "told by column 'who'" in str(two.privacy_)
+    assert "identified by column 'who'" in str(two.privacy_)
     assert "at most 2 of them were kept" in str(two.privacy_)
     assert two.release_.parameters["person_id"] == "who"
 

@@ -7,11 +7,11 @@ import re
 import pytest
 
 from dpmondrian.exceptions import PlotsMissingError
+from dpmondrian.show.plots import drawing
 from dpmondrian_lab.experiments.catalogue import EXPERIMENTS
 from dpmondrian_lab.experiments.rows import Row, write_rows
 from dpmondrian_lab.experiments.store import Store
 from dpmondrian_lab.pages.figures.shares import best_and_worst
-from dpmondrian_lab.pages.figures.style import drawing
 from dpmondrian_lab.pages.names import PAPER_METRICS, style
 from dpmondrian_lab.pages.targets import TARGETS
 

@@ -96,11 +96,6 @@ class Settings:
         """Whether the data decides about the number of clusters by valleys and bridges."""
         return self.n_clusters is None and not self.paper
 
-    @property
-    def counted(self) -> str:
-        """What sizes are numbers of: people where each has one row."""
-        return "people" if self.person_id is not None and self.rows_per_person == 1 else "rows"
-
 
 def checked_settings(
     *,

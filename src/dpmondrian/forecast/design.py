@@ -25,6 +25,7 @@ from dpmondrian.exceptions import ParameterError
 from dpmondrian.privacy.door import Door
 from dpmondrian.privacy.draws import Draw
 from dpmondrian.privacy.plan import Plan
+from dpmondrian.release.unit import counted_in
 from dpmondrian.schema.columns import Schema
 from dpmondrian.schema.coordinates import Coordinates
 
@@ -99,8 +100,8 @@ class Design:
 
     @property
     def counted(self) -> str:
-        """What sizes are numbers of, in words; that every row is another person was not said."""
-        return "rows"
+        """What sizes are numbers of: "rows" or "people", as in the release of such a run."""
+        return counted_in(self.settings.rows_per_person, self.settings.person_id)
 
     @property
     def cluster_rows(self) -> float:

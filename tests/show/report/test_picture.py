@@ -5,7 +5,7 @@ import pytest
 
 from dpmondrian.exceptions import ParameterError, PlotsMissingError
 from dpmondrian.schema.columns import Column
-from dpmondrian.show.report import plot_clusters
+from dpmondrian.show.plots import plot_clusters
 
 matplotlib = pytest.importorskip("matplotlib", reason="Plots need matplotlib, of the extra 'plots'.")
 matplotlib.use("agg")

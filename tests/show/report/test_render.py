@@ -13,15 +13,16 @@ import numpy as np
 import pytest
 
 from dpmondrian.dpm.plan import paper_plan, pure_plan, zcdp_plan
-from dpmondrian.release.explain import of_hundred, right_of_hundred
 from dpmondrian.release.origin import Account, Cost, Origin
 from dpmondrian.release.release import Release
+from dpmondrian.release.unit import PERSON, Unit
 from dpmondrian.schema.columns import Category, Column
-from dpmondrian.show.report import meaning, render_report
+from dpmondrian.show.html import harmless_json
+from dpmondrian.show.report import guarantee, render_report
 from dpmondrian.show.report.palette import DARK, LIGHT, N_LOOKS, look_of
-from dpmondrian.show.report.render import _harmless_json
 from dpmondrian.show.report.scales import axis_of_column, default_columns, leaf_boxes
-from dpmondrian.show.report.words import clean, number, short_names, size_text
+from dpmondrian.show.words import ENGLISH
+from dpmondrian.show.words.numbers import clean, number, of_hundred, right_of_hundred, short_names, size_text
 from dpmondrian_lab.peers.statements import no_privacy
 
 SECTIONS = ("statement", "clusters", "rules", "profile", "map", "tree", "ledger", "inputs", "limits", "verify", "cite")
@@ -75,7 +76,7 @@ def test_all_sections_are_there(patients):
 def test_rules_sizes_centres_and_ledger_are_there(patients):
     text = html.unescape(re.sub(r"<[^>]+>", "", render_report(patients)))
     for rule in patients.tree.rules():
-        assert rule.replace(" <= ", " ≤ ").replace("people", "rows") in text
+        assert rule.replace(" <= ", " ≤ ") in text
     for size, error in zip(patients.sizes, patients.size_errors, strict=True):
         assert size_text(size, error) in text
     shown = [(float(value), float(error)) for value, error in re.findall(r"(\d+\.\d+) ± (\d+\.\d+)", text)]
@@ -83,8 +84,8 @@ def test_rules_sizes_centres_and_ledger_are_there(patients):
         assert any(abs(value - centre) < 0.06 * error and abs(e / error - 1) < 0.06 for value, e in shown)
     for entry in patients.privacy.entries:
         assert f"{entry.scale:,.4g}" in text
-    for item in patients.privacy.not_protected:
-        assert item in text
+    for key in patients.privacy.not_protected:
+        assert ENGLISH(f"not_protected.{key}") in text
     for words in ("arXiv:2307.02969", "Liebenow", "dpm report release.json", patients.privacy.version, "log scale"):
         assert words in text
 
@@ -157,7 +158,7 @@ def test_hostile_texts_stay_texts(hostile):
 
 def test_embedded_data_cannot_end_its_element():
     values = ["</script>", "a & b", "\u2028\u2029", "±"]
-    text = _harmless_json(values)
+    text = harmless_json(values)
     assert not set("<>&\u2028\u2029") & set(text)
     assert json.loads(text) == values
 
@@ -205,7 +206,7 @@ def test_epsilons_of_bounds_add_up(mixed):
 
 def test_pure_privacy_and_people_with_several_rows(mixed):
     words = Page(
-        render_report(with_privacy(mixed, delta=0.0, rho=None, rows_per_person=3, unit="one person with up to 3 rows"))
+        render_report(with_privacy(mixed, delta=0.0, rho=None, rows_per_person=3, unit=Unit(PERSON, assumed_rows=3)))
     ).words
     assert "0: the factor holds without exception" in words
     assert "one person with up to 3 rows" in words
@@ -215,7 +216,7 @@ def test_pure_privacy_and_people_with_several_rows(mixed):
 
 @pytest.mark.parametrize(("epsilon", "word"), [(0.5, "hardly"), (3.0, "moderate"), (8.0, "weak")])
 def test_the_promise_is_not_praised_beyond_its_epsilon(mixed, epsilon, word):
-    lead = meaning.lead(replace(mixed.privacy, epsilon=epsilon))
+    lead = guarantee.lead(replace(mixed.privacy, epsilon=epsilon))
     assert [each for each in ("hardly", "moderate", "weak") if each in lead] == [word]
 
 
@@ -250,14 +251,16 @@ def test_every_planned_draw_has_words():
     paper = {"interval": 0.1, "counts": 0.2, "splits": 0.2, "centres": 0.5}
     plans = [zcdp_plan(1, 1e-7, 3, shares), pure_plan(1, 3, shares), paper_plan(1, 1e-7, 3, paper)]
     names = {draw.name for plan in plans for draw in plan.draws}
-    assert names <= set(meaning._KINDS)
+    for name in names:
+        assert ENGLISH.knows("draw", name)
+        assert ENGLISH.knows("use", name)
 
 
 def test_shares_of_the_budget_add_up(patients):
-    shares = [kind.share for kind in meaning.kinds(patients.privacy)]
+    shares = [kind.share for kind in guarantee.kinds(patients.privacy)]
     assert math.isclose(sum(shares), 1.0)
     joint = replace(patients.privacy, currency="joint")
-    assert {kind.share for kind in meaning.kinds(joint)} == {None}
+    assert {kind.share for kind in guarantee.kinds(joint)} == {None}
     assert "Ledger" in render_report(replace(patients, privacy=joint))
 
 

@@ -5,9 +5,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from dpmondrian.release.explain import right_of_hundred
 from dpmondrian.schema.columns import Column
-from dpmondrian.show.report import release_html, statement_html
+from dpmondrian.show.notebooks import release_html, statement_html
+from dpmondrian.show.words.numbers import right_of_hundred
 from dpmondrian_lab.peers.statements import no_privacy
 
 

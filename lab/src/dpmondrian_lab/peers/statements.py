@@ -8,9 +8,12 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from dpmondrian._version import __version__
+from dpmondrian.common.printable import printable
 from dpmondrian.release.explain import Explanation, explain
-from dpmondrian.release.statement import PrivacyStatement, make_statement
+from dpmondrian.release.statement import ADD_OR_REMOVE, SEEDED, PrivacyStatement, make_statement
+from dpmondrian.release.unit import Unit
 from dpmondrian.schema.columns import Schema
+from dpmondrian.show.texts import draws_table
 from dpmondrian_lab.peers.joint import GAUSSIAN_SLACK
 from dpmondrian_lab.peers.lab_door import LabDoor
 from dpmondrian_lab.peers.lab_plan import JOINT, joint_composition
@@ -54,7 +57,7 @@ class UnsoundStatement(PrivacyStatement):
         """Return the statement as plain JSON values; the infinite epsilon is None."""
         return {**super().to_dict(), "epsilon": None}
 
-    def _words(self) -> list[str]:
+    def __str__(self) -> str:
         lines = ["NOT RELEASABLE: no finite epsilon holds, for these reasons:", *(f"- {item}" for item in self.defects)]
         if self.claimed_epsilon is not None:
             lines.append(
@@ -62,7 +65,8 @@ class UnsoundStatement(PrivacyStatement):
                 + (f" at delta = {self.delta:g}" if self.delta else "")
                 + ", even without the reasons above."
             )
-        return [*lines, f"Randomness: {self.randomness}. Variant: {self.variant}. dpmondrian {self.version}."]
+        lines += [f"Variant: {self.variant}. dpmondrian {self.version}.", "", "What was drawn:", *draws_table(self)]
+        return "\n".join(map(printable, lines))
 
 
 def peer_statement(door: LabDoor, schema: Schema, variant: str) -> PrivacyStatement:
@@ -83,14 +87,14 @@ def no_privacy() -> UnsoundStatement:
         delta=0.0,
         rho=None,
         releasable=False,
-        unit="nobody",
-        neighbours="none",
+        unit=Unit(),
+        neighbours=ADD_OR_REMOVE,
         rows_per_person=1,
         variant="not private",
         currency="epsilon",
         entries=(),
         bounds=(),
-        randomness="a seed or NumPy's generator",
+        randomness=SEEDED,
         version=__version__,
         defects=("nothing here is private: centres and sizes are exact",),
     )

@@ -1,4 +1,4 @@
-"""The picture of a forecast: errors over epsilon. It needs matplotlib, which is loaded only when something is drawn."""
+"""The picture of a forecast: errors over epsilon."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.common.checks import LARGEST_EPSILON, SMALLEST_EPSILON
-from dpmondrian.exceptions import PlotsMissingError
+from dpmondrian.show.plots.drawing import pyplot
+from dpmondrian.show.texts.facts import counted_text
+from dpmondrian.show.words import ENGLISH, Words
 
 if TYPE_CHECKING:
     from dpmondrian.forecast.centres import CentreError
@@ -28,19 +30,19 @@ _MOST_PER_CENT = 100.0
 _SIZE_COLOUR, _TEXT, _QUIET = "#333333", "#333333", "#9A9A9A"
 
 
-def plot_forecast(forecast: Forecast, ax: Any = None) -> Any:
+def plot_forecast(forecast: Forecast, ax: Any = None, *, words: Words = ENGLISH) -> Any:
     """Draw the 95 % errors of centres and sizes of a forecast over epsilon, and return the axes.
 
     Solid lines are for the rows that were asked for, dashed ones for twice as many; dots mark the epsilon asked for.
     """
-    pyplot = _pyplot()
+    plt = pyplot()
     if ax is None:
-        _, ax = pyplot.subplots(figsize=(6.4, 4.8), layout="constrained")
+        _, ax = plt.subplots(figsize=(6.4, 4.8), layout="constrained")
     epsilons = np.clip(forecast.design.settings.epsilon * _TIMES, SMALLEST_EPSILON, LARGEST_EPSILON)
-    colours = pyplot.get_cmap("tab10")
+    colours = plt.get_cmap("tab10")
     groups = _groups(forecast.outlook.centres)
-    looks = [(colours(number % 10), _label(forecast, group)) for number, group in enumerate(groups)]
-    looks.append((_SIZE_COLOUR, "size, per cent of the cluster's size"))
+    looks = [(colours(number % 10), _label(forecast, group, words)) for number, group in enumerate(groups)]
+    looks.append((_SIZE_COLOUR, words("plot.forecast.size")))
     for rows, line in ((1.0, "-"), (2.0, "--")):
         curves = _curves(forecast, epsilons, rows, groups)
         for curve, (colour, label) in zip(curves, looks, strict=True):
@@ -48,18 +50,8 @@ def plot_forecast(forecast: Forecast, ax: Any = None) -> Any:
             if rows == 1.0:
                 at = float(np.exp(np.interp(0.0, np.log(_TIMES), np.log(curve))))
                 ax.plot([forecast.design.settings.epsilon], [at], "o", color=colour, ms=6, zorder=3)
-    _finish(ax, forecast)
+    _finish(ax, forecast, words)
     return ax
-
-
-def _pyplot() -> Any:
-    try:
-        import matplotlib.pyplot as plt
-    except ModuleNotFoundError:
-        raise PlotsMissingError(
-            "Plots need matplotlib, which is not installed. Get it with: pip install 'dpmondrian[plots]'"
-        ) from None
-    return plt
 
 
 def _groups(centres: tuple[CentreError, ...]) -> list[list[int]]:
@@ -77,12 +69,12 @@ def _groups(centres: tuple[CentreError, ...]) -> list[list[int]]:
     return groups
 
 
-def _label(forecast: Forecast, group: list[int]) -> str:
+def _label(forecast: Forecast, group: list[int], words: Words) -> str:
     names = [forecast.outlook.centres[j].name for j in group]
-    more = f" and {len(names) - _NAMES_IN_LEGEND} more" if len(names) > _NAMES_IN_LEGEND else ""
+    listed, more = ", ".join(names[:_NAMES_IN_LEGEND]), len(names) - _NAMES_IN_LEGEND
     shares = forecast.outlook.centres[group[0]].scale == "share"
-    kind, unit = ("share of", "percentage points") if shares else ("centre:", "per cent of the range")
-    return f"{kind} {', '.join(names[:_NAMES_IN_LEGEND])}{more}, {unit}"
+    columns = words("and_more", listed=listed, n=more) if more > 0 else listed
+    return words("plot.forecast.shares" if shares else "plot.forecast.centres", columns=columns)
 
 
 def _curves(
@@ -101,7 +93,7 @@ def _curves(
     return np.array([at(forecast.design.times(float(epsilon) / asked, rows)) for epsilon in epsilons]).T
 
 
-def _finish(ax: Any, forecast: Forecast) -> None:
+def _finish(ax: Any, forecast: Forecast, words: Words) -> None:
     """Label the axes, mark the epsilon that was asked for, and say what the lines are."""
     design = forecast.design
     ax.set_xscale("log")
@@ -112,12 +104,10 @@ def _finish(ax: Any, forecast: Forecast) -> None:
     ax.set_xticks([], minor=True)
     ax.yaxis.set_major_formatter(lambda value, _: f"{value:g} %")
     ax.axvline(design.settings.epsilon, color=_QUIET, lw=0.8, ls=":", zorder=0)
-    ax.set_xlabel("epsilon")
-    ax.set_ylabel("95 % of errors are below")
-    ax.set_title(
-        f"A cluster of {design.cluster_rows:,.0f} {design.counted} (dashed: of {2 * design.cluster_rows:,.0f})",
-        fontsize=10,
-        color=_TEXT,
-    )
+    ax.set_xlabel(words("plot.forecast.epsilon"))
+    ax.set_ylabel(words("plot.forecast.errors"))
+    rows, twice = f"{design.cluster_rows:,.0f}", f"{2 * design.cluster_rows:,.0f}"
+    title = words("plot.forecast.title", rows=rows, twice=twice, counted=counted_text(design.counted, words))
+    ax.set_title(title, fontsize=10, color=_TEXT)
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.14))  # lines fill the axes

@@ -1,6 +1,6 @@
-"""The map of cuts as a picture: boxes between the cuts and centres by size, in two columns. Needs matplotlib.
+"""The map of cuts as a picture: boxes between the cuts and centres by size, in two columns.
 
-matplotlib is loaded only when something is drawn. Only released values are drawn, so the picture may be published.
+Only released values are drawn, so the picture may be published.
 """
 
 from __future__ import annotations
@@ -12,14 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.common.checks import nearest_names
-from dpmondrian.exceptions import ParameterError, PlotsMissingError
+from dpmondrian.exceptions import ParameterError
 from dpmondrian.release.release import Release
 from dpmondrian.schema.columns import Indicator
-from dpmondrian.show.report.meaning import plain_number, total_epsilon
+from dpmondrian.show.plots.drawing import pyplot
 from dpmondrian.show.report.palette import LIGHT, look_of
 from dpmondrian.show.report.scales import default_columns, leaf_boxes, places
-from dpmondrian.show.report.selection import counted_in
-from dpmondrian.show.report.words import column_label, number, short_names
+from dpmondrian.show.texts.columns import column_label
+from dpmondrian.show.texts.facts import counted_text
+from dpmondrian.show.words import ENGLISH, Words
+from dpmondrian.show.words.numbers import number, plain_number, short_names
 
 __all__ = ["plot_clusters"]
 
@@ -29,7 +31,9 @@ _LARGEST, _FEW, _MANY = 1500.0, 12, 150
 """Area of the largest mark in square points; up to so many clusters have their sizes, or at least their numbers, written."""
 
 
-def plot_clusters(release: Release, x: str | None = None, y: str | None = None, ax: Any = None) -> Any:
+def plot_clusters(
+    release: Release, x: str | None = None, y: str | None = None, ax: Any = None, *, words: Words = ENGLISH
+) -> Any:
     """Draw the clusters of a release in two columns, and return matplotlib's axes.
 
     The parts between the cuts are boxes in the colour of their cluster; centres are marks whose area shows the size of the
@@ -43,16 +47,18 @@ def plot_clusters(release: Release, x: str | None = None, y: str | None = None, 
         By default the two that are cut most.
     ax : matplotlib Axes, optional
         Where to draw; None for a new figure.
+    words : Words
+        The language of the labels.
 
     Examples
     --------
     >>> plot_clusters(model.release_, "age", "bmi").figure.savefig("clusters.png")  # doctest: +SKIP
     """
     across, upwards = _chosen(release, x, y)
-    axes = _axes(ax)
-    _set_up(axes, release, across, upwards)
+    axes = pyplot().subplots(figsize=(6.4, 5.6), layout="constrained")[1] if ax is None else ax
+    _set_up(axes, release, across, upwards, words)
     _draw_boxes(axes, release, across, upwards)
-    _draw_centres(axes, release, across, upwards)
+    _draw_centres(axes, release, across, upwards, words)
     return axes
 
 
@@ -82,31 +88,19 @@ def _index(release: Release, parameter: str, name: str) -> int:
     return names.index(name)
 
 
-def _axes(ax: Any) -> Any:
-    """Return the axes to draw in, new ones if there are none."""
-    if ax is not None:
-        return ax
-    try:
-        import matplotlib.pyplot as plt
-    except ModuleNotFoundError:
-        raise PlotsMissingError(
-            "Plots need matplotlib, which is not installed. Get it with: pip install 'dpmondrian[plots]'"
-        ) from None
-    return plt.subplots(figsize=(6.4, 5.6), layout="constrained")[1]
-
-
-def _set_up(axes: Any, release: Release, across: int, upwards: int | None) -> None:
+def _set_up(axes: Any, release: Release, across: int, upwards: int | None, words: Words) -> None:
     """Set scales, bounds, names and title."""
     names = short_names(release.schema.centre_names, 40)
     for axis, j in (("x", across), ("y", upwards)):
         if j is None:
             top = float(max((release.sizes + release.size_errors).max(), 1.0))
-            axes.set(ylim=(0.0, 1.12 * top), ylabel=f"number of {_plain(counted_in(release))}")
+            counted = counted_text(release.tree.counted, words)
+            axes.set(ylim=(0.0, 1.12 * top), ylabel=words("number_of", counted=counted))
             continue
         column = release.schema.centre_columns[j]
         scale = "log" if column.log else "linear"
         axes.set(**{f"{axis}scale": scale, f"{axis}lim": (column.lower, column.upper)})
-        axes.set(**{f"{axis}label": _plain(column_label(column, names[j]))})
+        axes.set(**{f"{axis}label": _plain(column_label(column, names[j], words))})
         if isinstance(column, Indicator):
             axes.set(
                 **{
@@ -114,10 +108,11 @@ def _set_up(axes: Any, release: Release, across: int, upwards: int | None) -> No
                     f"{axis}ticklabels": ("0 %", "25 %", "50 %", "75 %", "100 %"),
                 }
             )
-    privacy, n_clusters = release.privacy, len(release.sizes)
-    title = f"{n_clusters} cluster{'' if n_clusters == 1 else 's'}, epsilon = {plain_number(total_epsilon(privacy))}"
-    title += f", delta = {plain_number(privacy.delta)}"
-    axes.set_title(title if privacy.releasable else f"NOT RELEASABLE (seeded): {title}", fontsize=10, color=_TEXT)
+    privacy = release.privacy
+    epsilon = plain_number(privacy.epsilon + privacy.bounds_epsilon)
+    title = words("plot.title", n=len(release.sizes), epsilon=epsilon, delta=plain_number(privacy.delta))
+    title = title if privacy.releasable else words("plot.not_releasable", title=title)
+    axes.set_title(title, fontsize=10, color=_TEXT)
     axes.spines[["top", "right"]].set_visible(False)
 
 
@@ -160,7 +155,7 @@ def _opacity(
     return min(0.16, max(0.015, 0.16 * math.pow(max(1.0, layers), -0.85)))
 
 
-def _draw_centres(axes: Any, release: Release, across: int, upwards: int | None) -> None:
+def _draw_centres(axes: Any, release: Release, across: int, upwards: int | None, words: Words) -> None:
     """Draw the smallest clusters last, on top of the others."""
     xs, x_errors = _values(release, across)
     ys, y_errors = _values(release, upwards)
@@ -176,7 +171,7 @@ def _draw_centres(axes: Any, release: Release, across: int, upwards: int | None)
         )  # fmt: skip
         axes.scatter(
             x, y, s=float(areas[cluster]), marker=_SHAPES[shape], facecolor=_tint(LIGHT[colour]), edgecolor=LIGHT[colour],
-            linewidth=1.8, zorder=4, label=f"cluster {cluster}", gid=f"centre {cluster}", clip_on=False,
+            linewidth=1.8, zorder=4, label=words("plot.cluster", cluster=cluster), gid=f"centre {cluster}", clip_on=False,
         )  # fmt: skip
         if n_clusters <= _MANY:
             _label(axes, release, cluster, (x, y), math.sqrt(float(areas[cluster]) / math.pi))

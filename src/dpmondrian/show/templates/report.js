@@ -12,7 +12,7 @@
   const systemIsDark = matchMedia("(prefers-color-scheme: dark)");
   const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : systemIsDark.matches);
   const nameTheme = () => {
-    theme.textContent = isDark() ? "Light colours" : "Dark colours";
+    theme.textContent = isDark() ? data.words.light : data.words.dark;
   };
   theme.addEventListener("click", () => {
     root.dataset.theme = isDark() ? "light" : "dark";
@@ -129,9 +129,9 @@
   };
   const tipLines = (mark) => {
     const cluster = mark.dataset.cluster;
-    const summary = (mark.classList.contains("box") ? dots[cluster] : mark).getAttribute("aria-label");
-    const [head, ...rest] = summary.split(": ");
-    const lines = [line("strong", head), line("span", rest.join(": "))];
+    const title = data.words.cluster.replace("{cluster}", cluster);
+    const summary = dots[cluster].getAttribute("aria-label").slice(title.length + 2); // after the title and ": "
+    const lines = [line("strong", title), line("span", summary)];
     if (plots[0].contains(mark)) {
       for (const choice of [xChoice, yChoice]) {
         if (Number(choice.value) === choice.options.length - 1) continue; // the size stands above
@@ -140,7 +140,7 @@
     }
     const rules = all("li", find(`#rule-${cluster}`));
     for (const rule of rules.slice(0, 3)) lines.push(line("span", rule.textContent, "tip-rule"));
-    if (rules.length > 3) lines.push(line("span", `and ${rules.length - 3} more rules`, "quiet"));
+    if (rules.length > 3) lines.push(line("span", data.words.more_rules.replace("{n}", rules.length - 3), "quiet"));
     return lines.map((element) => {
       element.classList.add("tip-line");
       const row = document.createElement("div");

@@ -1,4 +1,4 @@
-"""Pictures of what was released. They need matplotlib, which is loaded only when something is drawn."""
+"""The hierarchy of a tree as a picture: how its leaves go together to clusters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.dpm.joining.joins import FLAT_STRENGTH
-from dpmondrian.exceptions import ParameterError, PlotsMissingError
+from dpmondrian.exceptions import ParameterError
+from dpmondrian.show.plots.drawing import pyplot
+from dpmondrian.show.texts.facts import counted_text
+from dpmondrian.show.words import ENGLISH, Words
 
 if TYPE_CHECKING:
     from dpmondrian.release.tree import Tree
@@ -52,7 +55,9 @@ class _Layout:
     cluster: NDArray[np.int64]
 
 
-def plot_hierarchy(tree: Tree, ax: Any = None, *, threshold: float | None = FLAT_STRENGTH) -> Any:
+def plot_hierarchy(
+    tree: Tree, ax: Any = None, *, threshold: float | None = FLAT_STRENGTH, words: Words = ENGLISH
+) -> Any:
     """Draw how the leaves of a tree go together to clusters, and return the axes. Only released values are drawn.
 
     Leaves stand side by side, with their sizes as bars. Two groups are joined at the height of the strength with which
@@ -68,34 +73,24 @@ def plot_hierarchy(tree: Tree, ax: Any = None, *, threshold: float | None = FLAT
         Where to draw; None for a new figure.
     threshold : float or None
         Height of the dashed line, by default what cuts through a single cloud seldom exceed; None for no line.
+    words : Words
+        The language of the labels.
     """
     if tree.leaf_centres is None:
         raise ParameterError(
             "This tree has no hierarchy to draw: it was made with n_clusters or in the paper's variant.",
             "Fit without n_clusters.",
         )
-    colours = _colours()
+    plt = pyplot()
+    colours = plt.get_cmap("tab10")
     if ax is None:
-        import matplotlib.pyplot as plt
-
         _, ax = plt.subplots(figsize=(min(4.2 + 0.3 * tree.n_leaves, 12.0), 4.2), layout="constrained")
     layout = _layout(tree)
-    _draw_joins(ax, tree, layout, colours)
+    _draw_joins(ax, tree, layout, colours, words)
     _draw_sizes(ax, tree, layout, colours)
-    _draw_axes(ax, layout, threshold)
-    _label_clusters(ax, tree, layout, colours)
+    _draw_axes(ax, layout, threshold, words)
+    _label_clusters(ax, tree, layout, colours, words)
     return ax
-
-
-def _colours() -> Any:
-    """Return the ten colours of clusters."""
-    try:
-        import matplotlib
-    except ModuleNotFoundError:
-        raise PlotsMissingError(
-            "Plots need matplotlib, which is not installed. Get it with: pip install 'dpmondrian[plots]'"
-        ) from None
-    return matplotlib.colormaps["tab10"]
 
 
 def _layout(tree: Tree) -> _Layout:
@@ -139,11 +134,11 @@ def _heights(tree: Tree, pairs: list[tuple[int, int]]) -> NDArray[np.float64]:
     return height
 
 
-def _draw_joins(ax: Any, tree: Tree, layout: _Layout, colours: Any) -> None:
+def _draw_joins(ax: Any, tree: Tree, layout: _Layout, colours: Any, words: Words) -> None:
     """Draw a bracket per join, with its standard error."""
     if tree.joins is None:
         ax.plot([0.0, 0.0], [_BASE, 0.0], color=colours(int(layout.cluster[0]) % 10), lw=1.6)
-        ax.text(0.0, 0.5, "one leaf: nothing was cut", ha="center", va="center", color=_QUIET, fontsize=9)
+        ax.text(0.0, 0.5, words("plot.hierarchy.one_leaf"), ha="center", va="center", color=_QUIET, fontsize=9)
         return
     width = 1.6 if tree.n_leaves <= 3 * _FEW else 1.1
     joins = tree.joins
@@ -166,13 +161,14 @@ def _colour(cluster: np.int64, colours: Any) -> Any:
     return _UNDONE if cluster < 0 else colours(int(cluster) % 10)
 
 
-def _draw_axes(ax: Any, layout: _Layout, threshold: float | None) -> None:
+def _draw_axes(ax: Any, layout: _Layout, threshold: float | None, words: Words) -> None:
     """Draw the scale of strengths, the part above it where joins of strength 1 are stacked, and the threshold."""
     from matplotlib.transforms import offset_copy
 
     low, high, n_leaves = _BARS[0], max(1.0, float(layout.height.max())) + 0.06, len(layout.order)
     pad = 0.7 if n_leaves > 1 else 1.2
-    ax.set(xlim=(-pad, n_leaves - 1 + pad), ylim=(low, high), ylabel="strength", yticks=np.linspace(0.0, 1.0, 6))
+    ax.set(xlim=(-pad, n_leaves - 1 + pad), ylim=(low, high), yticks=np.linspace(0.0, 1.0, 6))
+    ax.set_ylabel(words("plot.hierarchy.strength"))
     beside = offset_copy(ax.transAxes, ax.figure, x=-34, units="points")
     ax.yaxis.set_label_coords(0.0, (0.5 - low) / (high - low), transform=beside)
     ax.spines[["top", "right", "bottom"]].set_visible(False)
@@ -181,12 +177,12 @@ def _draw_axes(ax: Any, layout: _Layout, threshold: float | None) -> None:
     if threshold is not None:
         ax.axhline(threshold, color=_TEXT, lw=0.8, ls=(0, (4, 3)), zorder=1)
         edge = (1.0, threshold), (4, 0), ("axes fraction", "data")
-        ax.annotate(f"{threshold:g}: seldom more\nin one cloud", *edge, color=_TEXT, **at_edge)
+        ax.annotate(words("plot.hierarchy.threshold", threshold=f"{threshold:g}"), *edge, color=_TEXT, **at_edge)
     if high > 1.06:
         ax.axhspan(1.0, high, color="#F3F3F3", lw=0, zorder=0)
     if high > 1.06 + 2 * _STEP:
         edge = (0.0, (1.0 + high) / 2), (-4, 0), ("axes fraction", "data")
-        ax.annotate("nothing\nbetween", *edge, ha="right", color=_QUIET, **at_edge)
+        ax.annotate(words("plot.hierarchy.above"), *edge, ha="right", color=_QUIET, **at_edge)
 
 
 def _draw_sizes(ax: Any, tree: Tree, layout: _Layout, colours: Any) -> None:
@@ -200,7 +196,7 @@ def _draw_sizes(ax: Any, tree: Tree, layout: _Layout, colours: Any) -> None:
             ax.text(x, _BARS[1] - 0.02, f"{size:,.0f}", ha="center", va="top", fontsize=7, color=_TEXT)
 
 
-def _label_clusters(ax: Any, tree: Tree, layout: _Layout, colours: Any) -> None:
+def _label_clusters(ax: Any, tree: Tree, layout: _Layout, colours: Any, words: Words) -> None:
     """Label clusters with number and size below the middle of their leaves; where room is short, the largest ones."""
     clusters = layout.cluster[layout.order]
     sizes = tree.size[tree.column < 0][layout.order]
@@ -220,8 +216,8 @@ def _label_clusters(ax: Any, tree: Tree, layout: _Layout, colours: Any) -> None:
     for text, cluster in zip(ax.get_xticklabels(), labelled, strict=True):
         text.set_color(_darker(colours(cluster % 10)))
     ax.tick_params(axis="x", length=0)
-    left_out = "" if len(labelled) == len(found) else f" ({len(labelled)} of {len(found)} labelled)"
-    ax.set_xlabel(f"cluster and number of {tree.counted}{left_out}")
+    key = "plot.hierarchy.clusters" if len(labelled) == len(found) else "plot.hierarchy.some_clusters"
+    ax.set_xlabel(words(key, counted=counted_text(tree.counted, words), labelled=len(labelled), n=len(found)))
 
 
 def _gaps(places: Iterable[float]) -> NDArray[np.float64]:

@@ -16,20 +16,27 @@ __all__ = [
     "LONGEST_NAME",
     "bound_text",
     "clean",
-    "column_label",
     "count",
     "decimals_for",
     "number",
+    "of_hundred",
     "percent",
-    "rule_words",
+    "plain_number",
+    "right_of_hundred",
+    "rough_size",
+    "rounded",
     "short_names",
     "size_text",
+    "threshold_text",
     "value_text",
 ]
 
 LONGEST_NAME = 48
 _TURNS = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u2028\u2029\ufeff")
 """Characters that turn the direction of the text around them, or break the line."""
+
+_BLANK = "\N{OPEN BOX}"
+"""In place of a name that cannot be seen."""
 
 _MOST_DECIMALS = 9
 _MINUS = "\N{MINUS SIGN}"
@@ -41,7 +48,7 @@ DASH = "\N{EN DASH}"
 def clean(text: str, most: int = LONGEST_NAME) -> str:
     """Return a text on one line, without control characters and parts of characters, cut in the middle if it is long."""
     plain = "".join("\ufffd" if _is_odd(character) else character for character in text[: 4 * most])
-    plain = " ".join(plain.split()) or "(blank)"
+    plain = " ".join(plain.split()) or _BLANK
     if len(plain) <= most and len(text) <= 4 * most:
         return plain
     head = 2 * most // 3
@@ -63,15 +70,6 @@ def short_names(names: Sequence[str], most: int = LONGEST_NAME) -> tuple[str, ..
     for short in shorts:
         seen[short] = seen.get(short, 0) + 1
     return tuple(f"{short} ({j})" if seen[short] > 1 else short for j, short in enumerate(shorts))
-
-
-def column_label(column: Column, name: str) -> str:
-    """Return what stands at the axis of a column of centres."""
-    if isinstance(column, Indicator):
-        return f"share of {name}"
-    notes = [clean(column.unit, 24)] if column.unit else []
-    notes += ["log scale"] if column.log else []
-    return f"{name} ({', '.join(notes)})" if notes else name
 
 
 def count(value: float) -> str:
@@ -133,7 +131,48 @@ def value_text(column: Column, value: float, error: float, decimals: int | None 
     return f"{number(value, decimals)} ± {number(error, decimals)}"
 
 
-def rule_words(rule: str) -> tuple[str, str]:
-    """Return the two parts of a rule of a tree: what must hold, and how many fulfil it."""
-    words, _, size = rule.rpartition(": about ")
-    return words.replace(" <= ", " ≤ "), f"about {size}"
+def threshold_text(value: float, width: float | None) -> str:
+    """Return a threshold with digits down to about a thousandth of the column's range, or four of them."""
+    decimals = None if width is None else 3 - math.floor(math.log10(width))
+    if decimals is None or decimals > 12:
+        return f"{value:.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.4g}"
+    text = f"{value:.{max(decimals, 0)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def rough_size(size: float) -> str:
+    """Return a size with three significant digits and thousands separators; noise makes more digits idle."""
+    size = max(size, 0.0)
+    digits = 2 - math.floor(math.log10(size)) if size >= 1 else 0
+    return f"{round(size, min(digits, 0)):,.0f}"
+
+
+def rounded(value: float) -> str:
+    """Return a number >= 0 with two digits that count, or without decimals if it is large; a dash if it is infinite."""
+    if not math.isfinite(value):
+        return "-"
+    if value >= 100.0:
+        return f"{round(value):,}"
+    if value == 0.0:
+        return "0"
+    decimals = max(0, 1 - math.floor(math.log10(value)))
+    return f"{value:.{decimals}f}" if decimals <= 6 else f"{value:.2g}"
+
+
+def plain_number(value: float) -> str:
+    """Return a parameter such as epsilon, delta or rho, with as many digits as it has, at most six."""
+    return "∞" if math.isinf(value) else f"{value:.6g}".replace("e-0", "e-").replace("e+0", "e")
+
+
+def right_of_hundred(advantage: float) -> str:
+    """Return how often of 100 times a guess with this advantage is right, rounded up."""
+    return of_hundred(0.5 + 0.5 * advantage)
+
+
+def of_hundred(share: float) -> str:
+    """Return a share as a number of 100, rounded up to three digits."""
+    value = 100.0 * share
+    if value <= 0.0:
+        return "0"
+    unit = 10.0 ** (math.floor(math.log10(value)) - 2)
+    return f"{min(100.0, math.ceil(value / unit * (1.0 - 1e-12)) * unit):.6g}"

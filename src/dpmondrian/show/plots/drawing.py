@@ -1,4 +1,4 @@
-"""Figures that are drawn into files: matplotlib without a screen, and with one look."""
+"""The one home of matplotlib: it is loaded here, when something is drawn, and missed here."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from dpmondrian.exceptions import PlotsMissingError
 
-__all__ = ["drawing"]
+__all__ = ["drawing", "pyplot"]
 
 _LOOK: Any = {
     "figure.dpi": 120,
@@ -29,19 +29,23 @@ _LOOK: Any = {
 }
 
 
-@contextmanager
-def drawing() -> Iterator[Any]:
-    """Give matplotlib's pyplot, without a screen and with our look; close all figures afterwards."""
+def pyplot() -> Any:
+    """Return matplotlib's pyplot; raise `PlotsMissingError` where matplotlib is not installed."""
     try:
-        import matplotlib
+        import matplotlib.pyplot as plt
     except ModuleNotFoundError:
         raise PlotsMissingError(
-            "Figures need matplotlib, which is not installed. Get it with: pip install 'dpmondrian[plots]'"
+            "Plots need matplotlib, which is not installed.", "Get it with: pip install 'dpmondrian[plots]'"
         ) from None
-    matplotlib.use("agg")
-    import matplotlib.pyplot as plt
+    return plt
 
-    with matplotlib.rc_context(_LOOK):
+
+@contextmanager
+def drawing() -> Iterator[Any]:
+    """Give pyplot for pictures in files: without a screen and with our look; close all figures afterwards."""
+    plt = pyplot()
+    plt.switch_backend("agg")
+    with plt.rc_context(_LOOK):
         try:
             yield plt
         finally:
