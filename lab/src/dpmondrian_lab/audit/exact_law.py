@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.exceptions import ParameterError
-from dpmondrian.privacy.draws import EXPONENTIAL, PERMUTE_AND_FLIP
+from dpmondrian.privacy import EXPONENTIAL, PERMUTE_AND_FLIP
 from dpmondrian_lab.audit.findings import Finding, Findings
 from dpmondrian_lab.audit.recording import Query, Recording
 from dpmondrian_lab.audit.replay import failures, fitted, record_pair

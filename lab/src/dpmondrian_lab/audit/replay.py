@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.exceptions import ParameterError
-from dpmondrian.privacy.draws import GAUSSIAN, LAPLACE
-from dpmondrian.privacy.plan import Plan, PlannedDraw
+from dpmondrian.privacy import GAUSSIAN, LAPLACE, Plan, PlannedDraw
 from dpmondrian_lab.audit.findings import Finding, Findings
 from dpmondrian_lab.audit.neighbours import Pair
 from dpmondrian_lab.audit.recording import Passed, Query, Recording, record

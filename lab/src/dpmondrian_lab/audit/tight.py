@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.exceptions import ParameterError
-from dpmondrian.privacy.accountants.zcdp import bounded_range_rho, gaussian_rho
-from dpmondrian.privacy.draws import EXPONENTIAL, GAUSSIAN
-from dpmondrian.privacy.plan import Plan, PlannedDraw
+from dpmondrian.privacy import EXPONENTIAL, GAUSSIAN, Plan, PlannedDraw
+from dpmondrian.privacy.accountants import bounded_range_rho, gaussian_rho
 from dpmondrian_lab.audit import client
 from dpmondrian_lab.audit.laws import REACH, Laws, laws_of
 from dpmondrian_lab.audit.profile import ComposedLoss

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dpmondrian.exceptions import ParameterError
-from dpmondrian.privacy.draws import EXPONENTIAL
+from dpmondrian.privacy import EXPONENTIAL
 from dpmondrian_lab.audit.laws import choice_laws, divergence_of_noise, shifts
 from dpmondrian_lab.audit.recording import Query, Recording
 from dpmondrian_lab.audit.replay import fitted, record_pair

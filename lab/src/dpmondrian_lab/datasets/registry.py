@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from functools import partial
 from types import MappingProxyType
 
-from dpmondrian.samples.synthetic import blobs
+from dpmondrian.samples import blobs
 from dpmondrian_lab.datasets import tables
 from dpmondrian_lab.datasets.data_set import DataSet, Rows
 from dpmondrian_lab.exceptions import DatasetError

@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from dpmondrian.common import checks as check
 from dpmondrian.common.interrupts import undisturbed
 from dpmondrian.exceptions import BoundsError, DataError, NotReleasableWarning, ParameterError
-from dpmondrian.release.statement import PrivacyStatement
-from dpmondrian.schema.columns import Bounds, Schema
+from dpmondrian.release import PrivacyStatement
+from dpmondrian.schema import Bounds, Schema
 from dpmondrian.tables import Table, read_table
 from dpmondrian_lab.peers.lab_door import LabDoor
 from dpmondrian_lab.peers.lab_plan import LabPlan
