@@ -22,14 +22,18 @@ from numpy.typing import NDArray
 
 from dpmondrian import DPM, NotReleasableWarning, Schema, Tree
 from dpmondrian.dpm import algorithm
+from dpmondrian.dpm.draws import BRIDGE, COUNT
 from dpmondrian.dpm.joining.bridges import BRIDGE_BINS, FLAT_SHARE, Bridges, measure_bridges
+from dpmondrian.dpm.plan import make_plan
 from dpmondrian.dpm.scores import STEPS
 from dpmondrian.dpm.scores.valley import VALLEY_WEIGHT, ValleyScore, window_widths
+from dpmondrian.dpm.settings import DEPTH
 from dpmondrian.engines.grid import Grid
 from dpmondrian.privacy.door import Door
 from dpmondrian.quality import adjusted_rand
-from dpmondrian_lab.datasets import DatasetNotFoundError, get, shapes
-from dpmondrian_lab.pages.figures.style import drawing
+from dpmondrian.show.plots.drawing import drawing
+from dpmondrian_lab.datasets import get, shapes
+from dpmondrian_lab.exceptions import DatasetNotFoundError
 
 FOLDER = Path(__file__).parent / "images"
 RUNS = 20
@@ -553,10 +557,10 @@ def print_fashion() -> None:
 def print_noise() -> None:
     """Print the standard deviations of the noise on counts and bridges, which follow from public parameters alone."""
     for epsilon in (1.0, 0.3, 0.1):
-        plan = algorithm.make_plan(DPM(epsilon=epsilon, bounds=(0, 1))._settings())
+        plan = make_plan(DPM(epsilon=epsilon, bounds=(0, 1))._settings())
         door = Door(plan, 1, 0)
-        counts = [door.count_deviation(level) for level in (1, algorithm.DEPTH)]
-        bridge = door.count_deviation(None, "bridge")
+        counts = [door.deviation(COUNT, level) for level in (1, DEPTH)]
+        bridge = door.deviation(BRIDGE)
         print(f"noise at epsilon = {epsilon:g}: counts {counts[0]:.0f} to {counts[1]:.0f}, bridges {bridge:.0f}")
 
 

@@ -6,18 +6,12 @@
 Names are loaded when they are first used, so that ``import dpmondrian`` itself is quick.
 """
 
-from __future__ import annotations
-
-from importlib import import_module
-
-from dpmondrian._version import __version__
-
-TYPE_CHECKING = (
-    False  # not from typing, which takes longer to load than all else here, and until then ``dpm`` hears no signal
-)
+# Nothing is imported here: until this module and `dpmondrian.cli.main` are loaded, an interrupt of ``dpm`` ends in a traceback.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from dpmondrian._version import __version__
     from dpmondrian.accounts.budget import Budget
     from dpmondrian.engines.resources import Resources
     from dpmondrian.estimator import DPM
@@ -80,6 +74,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "__version__": "_version",
     "DPM": "estimator",
     "Budget": "accounts.budget",
     "Category": "schema.columns",
@@ -98,7 +93,9 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
+    from importlib import import_module
+
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOMES.get(name, 'exceptions')}"), name)

@@ -18,7 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 from dpmondrian.accounts.spending import Spending, held_journal, run_facts
 from dpmondrian.common import checks as check
 from dpmondrian.common.interrupts import lasting, undisturbed
-from dpmondrian.dpm.algorithm import Clustering, cluster, make_plan
+from dpmondrian.dpm.algorithm import cluster
+from dpmondrian.dpm.plan import make_plan
 from dpmondrian.dpm.settings import Settings, check_columns, checked_settings
 from dpmondrian.engines.local import LocalEngine, LocalSource
 from dpmondrian.engines.missing import MISSING_RULES
@@ -26,10 +27,12 @@ from dpmondrian.engines.resources import Resources
 from dpmondrian.engines.sources import EngineSource, carried, open_source
 from dpmondrian.exceptions import DataError, NotReleasableWarning, ParameterError, WayOut
 from dpmondrian.privacy.door import OBSERVER, Door
+from dpmondrian.release.assembly import released_centres, released_tree
 from dpmondrian.release.labelling import Labeller
 from dpmondrian.release.release import Release
 from dpmondrian.release.statement import PrivacyStatement, make_statement
 from dpmondrian.release.tree import Tree
+from dpmondrian.release.unit import counted_in
 from dpmondrian.schema.bounds import GivenBounds
 from dpmondrian.schema.columns import Bounds, Schema
 from dpmondrian.schema.coordinates import Coordinates
@@ -311,7 +314,8 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             limit = PersonLimit(settings.rows_per_person, door.person_key()) if self.person_id is not None else None
             resources = resources or Resources()
             engine = stack.enter_context(source.engine(coordinates, self.on_missing, limit, resources))
-            clusters = _in_own_units(cluster(engine, door, coordinates.schema, settings), coordinates)
+            clusters = cluster(engine, door, coordinates.schema, settings)
+            centres, centre_errors = released_centres(clusters, coordinates)
             statement = make_statement(
                 door.plan,
                 door.close(),
@@ -325,11 +329,11 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             release = Release(
                 schema=schema,
                 named=head.named,
-                centres=clusters.centres,
-                centre_errors=clusters.centre_errors,
+                centres=centres,
+                centre_errors=centre_errors,
                 sizes=clusters.sizes,
                 size_errors=clusters.size_errors,
-                tree=clusters.tree,
+                tree=released_tree(clusters, coordinates, counted_in(settings.rows_per_person, settings.person_id)),
                 privacy=statement,
                 parameters={"on_missing": self.on_missing} | settings.beyond_privacy(),
                 origin=spending.origin,
@@ -409,7 +413,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             Where to draw; None for a new figure.
         """
         check_is_fitted(self)
-        from dpmondrian.show.report.picture import plot_clusters
+        from dpmondrian.show.plots import plot_clusters
 
         return plot_clusters(self.release_, x, y, ax)
 
@@ -510,7 +514,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         """Return what notebooks show: the released clusters, or scikit-learn's display before a fit."""
         if not hasattr(self, "release_"):
             return str(super()._repr_html_())
-        from dpmondrian.show.report.snippets import release_html
+        from dpmondrian.show.notebooks import release_html
 
         return release_html(self.release_)
 
@@ -530,20 +534,3 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.on_missing != "error"
         return tags
-
-
-def _in_own_units(clusters: Clustering, coordinates: Coordinates) -> Clustering:
-    """Return released clusters in the units of the given columns; cuts along directions stay as they are."""
-    if coordinates.plain:
-        return clusters
-    tree, centres = clusters.tree, coordinates.values(clusters.centres)
-    tree = replace(
-        tree,
-        threshold=coordinates.thresholds(tree.column, tree.threshold),
-        ranges=coordinates.rule_ranges,
-        leaf_centres=None if tree.leaf_centres is None else coordinates.values(tree.leaf_centres),
-        log_columns=coordinates.log_columns,
-        categories=coordinates.categories,
-    )
-    errors = coordinates.errors(clusters.centre_errors, centres)
-    return replace(clusters, centres=centres, centre_errors=errors, tree=tree)

@@ -22,8 +22,10 @@ from dpmondrian.accounts import budget as budget_module
 from dpmondrian.accounts import locking as single
 from dpmondrian.accounts.budget import Budget, BudgetEntry, BudgetState
 from dpmondrian.exceptions import BudgetError, ParameterError
+from dpmondrian.release.unit import unit_of
 
 SHA = "ab" * 32
+ODD_NAME = 'it\'s "x" \\ \n'
 
 
 @pytest.fixture
@@ -51,7 +53,7 @@ def test_the_file_is_the_documented_json(budget, path):
     times = [entry.pop("time") for entry in values["entries"]]
     assert values == {
         "format": "dpmondrian budget",
-        "format_version": 1,
+        "format_version": 2,
         "data_set": "patients",
         "total": {"epsilon": 1.0, "delta": 1e-6},
         "entries": [
@@ -63,7 +65,7 @@ def test_the_file_is_the_documented_json(budget, path):
                 "state": "released",
                 "release": SHA,
                 "version": __version__,
-                "unit": "one row",
+                "unit": {"of": "row", "person_id": None, "assumed_rows": None},
             },
             {
                 "id": second,
@@ -73,7 +75,7 @@ def test_the_file_is_the_documented_json(budget, path):
                 "state": "charged",
                 "release": None,
                 "version": __version__,
-                "unit": "one row",
+                "unit": {"of": "row", "person_id": None, "assumed_rows": None},
             },
         ],
     }
@@ -131,30 +133,63 @@ def test_a_large_total_is_not_exceeded_by_more_than_a_small_one(path):
 
 
 def test_units_are_not_mixed(budget, path):
-    budget.charge(0.1, 0.0, "first", unit="one person, with at most 3 rows")
+    budget.charge(0.1, 0.0, "first", unit=unit_of(3, None))
     before = path.read_bytes()
-    with pytest.raises(BudgetError, match=r"its unit is 'one person, with at most 3 rows'.*Nothing was charged"):
+    with pytest.raises(BudgetError, match=r"its unit is 'one person with up to 3 rows'.*Nothing was charged"):
         budget.charge(0.1, 0.0, "second")
     assert path.read_bytes() == before
-    budget.charge(0.1, 0.0, "second", unit="one person, with at most 3 rows")
-    assert budget.read().unit == "one person, with at most 3 rows"
+    budget.charge(0.1, 0.0, "second", unit=unit_of(3, None))
+    assert budget.read().unit == unit_of(3, None)
     with pytest.raises(ParameterError, match="'unit' parameter"):
-        budget.charge(0.1, 0.0, "third", unit="")
+        budget.charge(0.1, 0.0, "third", unit="one row")
     values = json.loads(path.read_text())
-    values["entries"][0]["unit"] = "one row"
+    values["entries"][0]["unit"] = unit_of(1, None).to_dict()
     path.write_text(json.dumps(values))
     with pytest.raises(BudgetError, match="different units"):
         budget.read()
 
 
-def test_files_of_earlier_versions_are_about_rows(budget, path):
-    assert budget.read().unit is None
+def test_people_who_are_identified_are_one_unit_however_many_rows_are_kept(budget):
+    budget.charge(0.1, 0.0, "first", unit=unit_of(3, "who"))
+    budget.charge(0.1, 0.0, "second", unit=unit_of(1, "who"))
+    with pytest.raises(BudgetError, match=r"its unit is .*'who'.*Nothing was charged"):
+        budget.charge(0.1, 0.0, "third", unit=unit_of(1, "patient"))
+
+
+@pytest.mark.parametrize(
+    ("words", "unit"),
+    [
+        (None, unit_of(1, None)),
+        ("one row", unit_of(1, None)),
+        ("one person with up to 3 rows", unit_of(3, None)),
+        (f"one person, told by column {'a b'!r}", unit_of(1, "a b")),
+        (f"one person, told by column {ODD_NAME!r}", unit_of(1, ODD_NAME)),
+    ],
+)
+def test_units_in_the_words_of_version_1_are_read(budget, path, words, unit):
+    as_version_1(budget, path, words)
+    assert budget.read().unit == unit
+    budget.charge(0.1, 0.0, "second", unit=unit)
+    assert json.loads(path.read_text())["format_version"] == 2
+    assert [entry.unit for entry in budget.read().entries] == [unit, unit]
+
+
+@pytest.mark.parametrize(
+    "words", ["", "a household", "one person, told by column 'a' + 'b'", "one person with up to 1 rows", 7]
+)
+def test_units_in_other_words_are_refused(budget, path, words):
+    as_version_1(budget, path, words)
+    with pytest.raises(BudgetError, match="damaged or no budget file"):
+        budget.read()
+
+
+def as_version_1(budget, path, words):
+    """Charge a budget, and write its file as version 1 did; the oldest files said no unit."""
     budget.charge(0.1, 0.0, "first")
-    values = json.loads(path.read_text())
+    values = json.loads(path.read_text()) | {"format_version": 1}
     del values["entries"][0]["unit"]
+    values["entries"][0] |= {} if words is None else {"unit": words}
     path.write_text(json.dumps(values))
-    assert budget.read().unit == "one row"
-    budget.charge(0.1, 0.0, "second")
 
 
 def test_without_delta_only_pure_charges_fit(path):
@@ -209,12 +244,12 @@ def test_finish_takes_an_open_charge_once(budget):
 
 def test_a_run_that_is_continued_is_charged_once(budget, path):
     assert budget.find("run-1") is None
-    assert budget.charge(0.6, 1e-7, "x", "one row", "run-1") == "run-1"
+    assert budget.charge(0.6, 1e-7, "x", None, "run-1") == "run-1"
     before = path.read_bytes()
-    assert budget.charge(0.6, 1e-7, "x", "one row", "run-1") == "run-1", "although too little is left for another one"
+    assert budget.charge(0.6, 1e-7, "x", None, "run-1") == "run-1", "although too little is left for another one"
     assert path.read_bytes() == before
     assert (budget.find("run-1").epsilon, budget.find("run-1").is_released) == (0.6, False)
-    for other in ((0.5, 1e-7, "x", "one row"), (0.6, 0.0, "x", "one row"), (0.6, 1e-7, "x", "one person")):
+    for other in ((0.5, 1e-7, "x", None), (0.6, 0.0, "x", None), (0.6, 1e-7, "x", unit_of(2, None))):
         with pytest.raises(BudgetError, match=r"has another charge with the id 'run-1'. Nothing was charged"):
             budget.charge(*other, "run-1")
     budget.finish("run-1", SHA)
@@ -294,7 +329,8 @@ HOSTILE = [
     GOOD.to_json().replace("0.5", "1" * 5000).encode(),
     GOOD.to_json().replace("0.5", "1" * 400).encode(),
     changed("format", "dpmondrian release"),
-    changed("format_version", 2),
+    changed("format_version", 3),
+    changed("format_version", 1),
     changed("format_version", True),
     changed("format_version", 1.5),
     changed("format_version", ...),
@@ -334,6 +370,15 @@ HOSTILE = [
     changed("entries", 0, "version", None),
     changed("entries", 0, "version", ...),
     changed("entries", 0, "extra", 1),
+    changed("entries", 0, "unit", ...),
+    changed("entries", 0, "unit", None),
+    changed("entries", 0, "unit", "one row"),
+    changed("entries", 0, "unit", {"of": "row"}),
+    changed("entries", 0, "unit", "of", "household"),
+    changed("entries", 0, "unit", "of", "person"),
+    changed("entries", 0, "unit", "of", ["row"]),
+    changed("entries", 0, "unit", "person_id", "who"),
+    changed("entries", 0, "unit", "assumed_rows", 2),
 ]
 
 
@@ -588,6 +633,7 @@ def charging(path, epsilon):
     return subprocess.Popen([sys.executable, "-c", CHARGE, str(path), str(epsilon)], stdout=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 def test_concurrent_processes_never_go_over_the_total(budget, path):
     processes = [charging(path, 0.01) for _ in range(3)]
     ids = [process.communicate(timeout=600)[0].split() for process in processes]
@@ -610,6 +656,7 @@ def test_concurrent_threads_never_go_over_the_total(budget):
     assert sorted(ids) == sorted(entry.id for entry in budget.read().entries)
 
 
+@pytest.mark.slow
 def test_killed_processes_lose_nothing(path):
     """Two writers at a time are killed at random moments; what they reported is in the file, which always parses."""
     budget = Budget.create(path, 1000.0, 0.0)

@@ -23,6 +23,8 @@ resource = pytest.importorskip("resource", reason="The system has no limits of t
         (ImportError("libscipy.so: failed to map segment from shared object"), "no more memory"),
         (OSError("Could not find/load shared object file 'libllvmlite.so'"), "a library could not be loaded"),
         (RuntimeError("can't start new thread"), "no more threads"),
+        (SystemError("error return without exception set"), "where memory is scarce"),
+        (SystemError("<built-in method f> returned NULL without setting an exception"), "where memory is scarce"),
     ],
 )
 def test_what_is_scarce_is_told(dpm, people, tmp_path, monkeypatch, error, words):
@@ -34,7 +36,17 @@ def test_what_is_scarce_is_told(dpm, people, tmp_path, monkeypatch, error, words
     assert done.code == 1
     assert words in done.err
     assert "ulimit" in done.err
-    assert "defect" not in done.err
+    assert "defect of dpm" not in done.err
+
+
+def test_another_error_of_the_system_is_a_defect(dpm, people, tmp_path, monkeypatch):
+    def fail(*_):
+        raise SystemError("f returned a result with an exception set")
+
+    monkeypatch.setattr(command, "check_rows", fail)
+    done = dpm("cluster", people, *BOUNDS, "--out", tmp_path / "out")
+    assert done.code == 1
+    assert "SystemError, which is a defect of dpm" in done.err
 
 
 def test_a_command_does_without_threads(dpm, people, tmp_path, monkeypatch):
@@ -59,6 +71,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="The system does not tell the size of a process.")
 def test_a_library_that_does_not_fit_into_memory(people, tmp_path):
     """OpenDP's library has 275 MB, and is loaded last; or what is loaded before leaves too little for itself."""

@@ -1,6 +1,8 @@
 """``dpm verify``: a list of checks, a verdict, an exit code; and every command refuses what it refuses."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
@@ -30,6 +32,13 @@ def test_a_release_as_it_was_written_holds(published, dpm):
     assert {"name": "budget", "state": "ok", "words": "the account was charged for this very release"} in found[
         "checks"
     ]
+
+
+def test_the_page_for_officers_shows_what_is_printed(published, dpm):
+    page = (Path(__file__).parents[2] / "docs" / "officers.md").read_text()
+    [shown] = re.findall(r"^\$ dpm verify published/release.json --budget budget.json\n(.*?)^```", page, re.M | re.S)
+    told = dpm("verify", published / "release.json", "--budget", published.parent / "budget.json").out
+    assert re.sub("Digest: .*", "", shown) == re.sub("Digest: .*", "", told)
 
 
 def test_a_smaller_epsilon_is_refused_by_every_command(published, dpm, people, tmp_path):

@@ -11,6 +11,7 @@ from dpmondrian_lab.datasets import DATA_SETS
 from dpmondrian_lab.datasets.blobs import blobs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parameters", [{}, {"n_clusters": 16}])
 @pytest.mark.parametrize("seed", range(3))
 def test_separated_clusters_are_found_without_k(parameters, seed):
@@ -45,6 +46,7 @@ def test_the_papers_variant_is_worse_but_right():
     assert accuracy(rows, truth, model.cluster_centers_) > 0.93
 
 
+@pytest.mark.slow
 def test_letters_with_k_come_close_to_kmeans():
     letters = DATA_SETS["uci_letters"]
     if not letters.is_available():

@@ -11,10 +11,11 @@ import pytest
 from dpmondrian import DPM
 from dpmondrian.dpm.centres.clipped import Means
 from dpmondrian.dpm.centres.lloyd import Cells, without_empty
+from dpmondrian.dpm.draws import COUNT
+from dpmondrian.dpm.plan import DEFAULT_SHARES, zcdp_plan
 from dpmondrian.exceptions import BoundsError, BudgetError, ParameterError
 from dpmondrian.privacy.door import Door
 from dpmondrian.privacy.mechanisms.bits import SecureBits
-from dpmondrian.privacy.plan import DEFAULT_SHARES, zcdp_plan
 
 BIG = 2**53 + 1  # Arrow refuses to round it to a float, and its error quotes it
 
@@ -55,7 +56,7 @@ def test_no_rule_contradicts_itself(variant, seed):
 
 def test_a_ledger_that_lacks_a_planned_draw_is_refused():
     door = Door(zcdp_plan(1.0, 1e-7, 3, DEFAULT_SHARES), seed=0)
-    door.counts(0, [10])
+    door.counts(COUNT, 0, [10])
     with pytest.raises(BudgetError, match="coarse sums"):
         door.close()
 

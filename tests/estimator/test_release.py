@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from dpmondrian import DPM, NotReleasableWarning, Release, ReleaseFileError, __version__
 from dpmondrian.release.release import digest_of
+from dpmondrian.release.unit import unit_of
 
 SETTINGS = [{}, {"delta": 0}, {"variant": "paper"}, {"n_clusters": 4}, {"max_depth": 0}, {"rows_per_person": 3}]
 
@@ -80,7 +81,7 @@ def test_the_attributes_are_those_of_the_release(fitted):
 
 def test_json_says_what_it_is(valid):
     assert valid["format"] == "dpmondrian release"
-    assert valid["format_version"] == 3
+    assert valid["format_version"] == 4
     assert valid["columns"][1] == {"name": "bmi", "lower": -90.0, "upper": 100.0, "whole": True}
     assert valid["privacy"]["version"] == __version__
 
@@ -150,8 +151,8 @@ def test_the_statement_reads_like_a_statement(fitted):
 def test_the_statement_names_the_person_as_unit(blobs, rows_per_person):
     privacy = DPM(bounds=(-100, 100), rows_per_person=rows_per_person).fit(blobs).privacy_
     text = str(privacy)
-    assert privacy.unit == f"one person with up to {rows_per_person} rows"
-    assert privacy.unit in text
+    assert privacy.unit == unit_of(rows_per_person, None)
+    assert f"one person with up to {rows_per_person} rows" in text
     assert f"every sensitivity below is multiplied by {rows_per_person}" in text
     assert privacy.rows_per_person == rows_per_person
 
@@ -315,6 +316,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("new", WRONG, ids=repr)
 def test_a_wrong_value_anywhere_is_refused_or_harmless(valid, few_rows, new):
     problems = {}
@@ -383,6 +385,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None, derandomize=True, database=None)
 @given(data=st.data())
 def test_random_damage_is_refused_or_harmless(valid, few_rows, data):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dpmondrian.dpm.draws import COUNT, SPLIT
 from dpmondrian.dpm.scores import STEPS
 from dpmondrian.dpm.scores.valley import ValleyScore
 from dpmondrian.exceptions import ParameterError
@@ -25,7 +26,7 @@ def door_of(design, seed: int = 0) -> Door:
 @pytest.mark.parametrize("level", [0, 3])
 def test_noisy_counts_are_close(schema, parameters, level):
     design = make_design(20_000, schema, **parameters)
-    misses = np.abs(door_of(design).counts(level, [5_000] * N_DRAWS) - 5_000)
+    misses = np.abs(door_of(design).counts(COUNT, level, [5_000] * N_DRAWS) - 5_000)
     bound = count_bound(design, level, BETA)
     assert np.mean(misses > bound) <= BETA * 1.2
     assert np.mean(misses > 0.6 * bound) > BETA
@@ -34,7 +35,7 @@ def test_noisy_counts_are_close(schema, parameters, level):
 @pytest.mark.parametrize("parameters", KINDS)
 def test_many_noisy_counts_are_close_together(schema, parameters):
     design = make_design(20_000, schema, **parameters)
-    misses = np.abs(door_of(design).counts(2, [0] * N_DRAWS)).reshape(-1, 10).max(axis=1)
+    misses = np.abs(door_of(design).counts(COUNT, 2, [0] * N_DRAWS)).reshape(-1, 10).max(axis=1)
     assert np.mean(misses > count_bound(design, 2, BETA, n_counts=10)) <= BETA * 1.2
     assert np.mean(misses > count_bound(design, 2, BETA)) > BETA, "the bound for one count must not hold for ten"
 
@@ -42,7 +43,7 @@ def test_many_noisy_counts_are_close_together(schema, parameters):
 def picks(design, exact_scores: np.ndarray, level: int, n_draws: int = 600) -> np.ndarray:
     """Return the candidates that the door chooses in so many nodes with these scores."""
     width = design.rule.selection_range(design.n_rows, level)
-    return np.array(door_of(design).select("split", level, [exact_scores] * n_draws, [width] * n_draws))
+    return np.array(door_of(design).select(SPLIT, level, [exact_scores] * n_draws, [width] * n_draws))
 
 
 @pytest.mark.parametrize("parameters", KINDS)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dpmondrian.dpm.draws import CLIPPED_SUMS
+from dpmondrian.dpm.plan import CENTRE_PARTS
 from dpmondrian.estimator import DPM
 from dpmondrian.exceptions import ParameterError
 from dpmondrian.forecast import centre_errors, make_design
-from dpmondrian.privacy.plan import CENTRE_PARTS
 from dpmondrian.schema.columns import Category, Column, Schema
 
 pandas = pytest.importorskip("pandas")
@@ -22,6 +23,7 @@ KINDS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parameters", KINDS)
 def test_real_fits_state_the_error_that_was_forecast(schema, runs, rms, parameters):
     real = runs(8_000, **parameters)
@@ -119,8 +121,8 @@ def test_more_of_everything_helps(schema):
 
 def test_a_changed_constant_changes_the_forecast(schema, monkeypatch):
     before = centre_errors(make_design(20_000, schema))[0].standard_error
-    less = {part: share / (4.0 if part == ("clipped sums", 4) else 1.0) for part, share in CENTRE_PARTS.items()}
-    monkeypatch.setattr("dpmondrian.dpm.algorithm.CENTRE_PARTS", less)
+    less = {part: share / (4.0 if part == (CLIPPED_SUMS, 4) else 1.0) for part, share in CENTRE_PARTS.items()}
+    monkeypatch.setattr("dpmondrian.dpm.plan.CENTRE_PARTS", less)
     assert centre_errors(make_design(20_000, schema))[0].standard_error == pytest.approx(2.0 * before)
 
 

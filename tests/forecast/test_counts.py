@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpmondrian.dpm.tree.consistency import consistent_counts
-from dpmondrian.dpm.tree.grower import GrownTree, Node
+from dpmondrian.dpm.draws import COUNT
+from dpmondrian.dpm.tree.grower import GrownTree, Node, consistent_counts
 from dpmondrian.exceptions import ParameterError
 from dpmondrian.forecast import count_error, make_design
 from dpmondrian.privacy.door import Door
@@ -21,7 +21,7 @@ def even_tree(design, seed: int) -> tuple[GrownTree, np.ndarray]:
     exact = [design.n_rows // 2**level for level in range(leaf_level + 1) for _ in range(2**level)]
     nodes = []
     for level in range(leaf_level + 1):
-        noisy = door.counts(level, [design.n_rows // 2**level] * 2**level).tolist()
+        noisy = door.counts(COUNT, level, [design.n_rows // 2**level] * 2**level).tolist()
         for count in noisy:
             number = len(nodes)
             nodes.append(Node(number, (number - 1) // 2, level, box, box, count))
@@ -31,7 +31,7 @@ def even_tree(design, seed: int) -> tuple[GrownTree, np.ndarray]:
     leaves = [node for node in nodes if node.level == leaf_level]
     for level in range(leaf_level + 1, min(leaf_level + design.rule.attempts, design.settings.max_depth) + 1):
         if leaves and exact[-1] >= 2 * design.size_limit(level):
-            noisy = door.counts(level, [exact[-1]] * len(leaves) + [0] * len(leaves))
+            noisy = door.counts(COUNT, level, [exact[-1]] * len(leaves) + [0] * len(leaves))
             for leaf, total in zip(leaves, (noisy[: len(leaves)] + noisy[len(leaves) :]).tolist(), strict=True):
                 leaf.rejected.append((level, total))
     return GrownTree(nodes), np.array(exact)
@@ -43,7 +43,7 @@ def test_sizes_of_an_even_tree_are_as_well_known_as_forecast(schema, rms, parame
     misses, stated = [], []
     for seed in range(120):
         tree, exact = even_tree(design, seed)
-        fitted, errors = consistent_counts(tree, lambda level: design.deviation("count", level) ** 2)
+        fitted, errors = consistent_counts(tree, lambda level: design.deviation(COUNT, level) ** 2)
         misses.append(fitted - exact)
         stated.append(errors)
     misses = np.array(misses)
@@ -79,14 +79,14 @@ def test_the_interval_holds_95_of_100_sizes(schema, runs, parameters):
 def test_no_tree_makes_the_total_worse_than_its_own_count(schema):
     for clusters in (1, 2, 10, 1000):
         design = make_design(50_000, schema, expected_clusters=clusters)
-        assert count_error(design, "all").standard_error < design.deviation("count", 0)
+        assert count_error(design, "all").standard_error < design.deviation(COUNT, 0)
 
 
 def test_deeper_leaves_are_counted_with_less_noise(schema):
     design = make_design(50_000, schema)
     errors = [count_error(design, "leaf", level).standard_error for level in range(13)]
     assert errors[12] < 0.7 * errors[1]
-    assert errors[12] == pytest.approx(design.deviation("count", 12))
+    assert errors[12] == pytest.approx(design.deviation(COUNT, 12))
 
 
 def test_wrong_questions_are_refused(schema):

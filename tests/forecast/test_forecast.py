@@ -19,7 +19,8 @@ from dpmondrian.forecast import (
     smallest_cluster,
 )
 from dpmondrian.schema.columns import Category, Column, Schema
-from dpmondrian.show.forecast_words import rounded, sentences, table_rows
+from dpmondrian.show.texts.forecast import sentences, table_rows
+from dpmondrian.show.words.numbers import rounded
 
 PEOPLE = Schema(
     (Column("age", 0, 120, unit="years"), Column("income", 100, 1e6, log=True), Category("plan", ("basic", "premium")))

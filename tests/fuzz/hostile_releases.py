@@ -65,7 +65,6 @@ def chain(valid, n_cuts):
         "size": [1.0] * n_nodes,
         "size_error": [1.0] * n_nodes,
         "cluster": [-1 if cut else 0 for cut in inner],
-        "counted": "people",
     }
     return sealed(values)
 
@@ -79,7 +78,7 @@ def cycle(valid):
 
 HOSTILE = {
     "nothing wrong": json.dumps,
-    "50 MB of text in the unit": lambda valid: changed(valid, "privacy", "unit", "x" * 50 * MANY),
+    "50 MB of text in the unit": lambda valid: changed(valid, "privacy", "unit", "person_id", "x" * 50 * MANY),
     "50 MB of text as a centre": lambda valid: changed(valid, "clusters", 0, "centre", "1" * 50 * MANY),
     "50 MB of text as a version": lambda valid: changed(valid, "format_version", "2" * 50 * MANY),
     "100 MB": lambda valid: json.dumps(valid) + " " * 100 * MANY,

@@ -42,7 +42,7 @@ weight = 0.5
 
 BUDGET = {
     "format": "dpmondrian budget",
-    "format_version": 1,
+    "format_version": 2,
     "data_set": "people",
     "total": {"epsilon": 2.0, "delta": 1e-6},
     "entries": [
@@ -55,6 +55,7 @@ BUDGET = {
             "state": "released",
             "release": "ab" * 32,
             "version": "1.0",
+            "unit": {"of": "person", "person_id": None, "assumed_rows": 3},
         }
     ],
 }

@@ -73,7 +73,7 @@ def test_everything_that_dpm_prints_can_be_seen(dpm, tmp_path, monkeypatch, name
         json.dumps(
             {
                 "format": "dpmondrian budget",
-                "format_version": 1,
+                "format_version": 2,
                 "data_set": name,
                 "total": {"epsilon": 100.0, "delta": 0.1},
                 "entries": [
@@ -86,7 +86,7 @@ def test_everything_that_dpm_prints_can_be_seen(dpm, tmp_path, monkeypatch, name
                         "state": "charged",
                         "release": None,
                         "version": name,
-                        "unit": name,
+                        "unit": {"of": "person", "person_id": name, "assumed_rows": None},
                     }
                 ],
             }

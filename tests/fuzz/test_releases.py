@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from dpmondrian import DPM, BudgetError, Release, ReleaseFileError
 from dpmondrian.release.release import digest_of
+from dpmondrian.show.notebooks import release_html, statement_html
 from dpmondrian.show.report import render_report
-from dpmondrian.show.report.snippets import release_html, statement_html
 
 NAMES = ("numbers", "everything", "k", "paper", "pure", "one cluster")
 
@@ -206,8 +206,13 @@ SMALL = {
     "a centre beyond the bounds": ("clusters", 0, "centre", [121.0, 1.0]),
     "a centre in texts": ("clusters", 0, "centre", ["1", "1"]),
     "a centre of truth values": ("clusters", 0, "centre", [True, False]),
-    "something else counted": ("tree", "counted", "elephants"),
-    "nothing counted": ("tree", "counted", None),
+    "a field of older trees": ("tree", "counted", "people"),
+    "elephants for a unit": ("privacy", "unit", "of", "elephant"),
+    "a unit in words": ("privacy", "unit", "one row"),
+    "a row of somebody": ("privacy", "unit", "assumed_rows", 3),
+    "other neighbours": ("privacy", "neighbours", "replace_one"),
+    "randomness in words": ("privacy", "randomness", "operating system"),
+    "less that is not protected": ("privacy", "not_protected", ["groups"]),
     "a leaf beyond the bounds": ("tree", "leaf_centres", 0, [-1.0, 1.0]),
     "a negative error in the tree": ("tree", "size_error", 0, -1.0),
     "a number that no float holds": ("privacy", "entries", 0, "scale", 10**400),

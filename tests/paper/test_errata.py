@@ -13,12 +13,13 @@ import pytest
 from scipy.stats import norm
 
 from dpmondrian import DPM, NotReleasableWarning
+from dpmondrian.dpm.draws import COUNT
+from dpmondrian.dpm.plan import PAPER_SHARES, paper_offsets, paper_plan
 from dpmondrian.dpm.scores import STEPS
 from dpmondrian.dpm.scores.centreness import centreness_slopes
 from dpmondrian.dpm.scores.combine import Score
 from dpmondrian.dpm.tree.intervals import standard_gap
 from dpmondrian.engines.grid import Grid
-from dpmondrian.privacy.plan import PAPER_SHARES, paper_offsets, paper_plan
 from dpmondrian.quality import inertia, kmeans_distance, matching_distance
 from dpmondrian.schema.columns import Column, Schema
 
@@ -273,7 +274,7 @@ def test_u3_the_budget_over_levels_minimises_another_sum():
     others = generator.dirichlet(np.ones(DEPTH + 1) * 5, 2_000)
     assert np.all((growth / others).sum(axis=1) >= best)
     plan = paper_plan(1.0, 1e-7, DEPTH, PAPER_SHARES)
-    ours = np.array([plan.find("count", level).cost for level in range(DEPTH + 1)])
+    ours = np.array([plan.find(COUNT, level).cost for level in range(DEPTH + 1)])
     assert ours / ours.sum() == pytest.approx(published)
 
 

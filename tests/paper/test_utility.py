@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from dpmondrian.dpm.draws import COUNT, SPLIT
 from dpmondrian.dpm.scores import STEPS
 from dpmondrian.forecast import GoodCut, central_cut, count_bound, cut_bound, make_design
 from dpmondrian.privacy.door import Door
@@ -57,11 +58,11 @@ def test_lemma_1_needs_the_least_offset():
 def test_lemma_1_our_counts(epsilon, beta):
     gaussian, laplace = (make_design(10_000, SCHEMA, epsilon, delta) for delta in (1e-6, 0.0))
     for level in (0, 5):
-        scale = gaussian.plan.find("count", level).multiplier
+        scale = gaussian.plan.find(COUNT, level).multiplier
         bound = count_bound(gaussian, level, beta)
         assert gaussian_tail(scale, bound) <= beta
         assert gaussian_tail(scale, 0.45 * bound) > beta
-        scale, bound = laplace.plan.find("count", level).multiplier, count_bound(laplace, level, beta)
+        scale, bound = laplace.plan.find(COUNT, level).multiplier, count_bound(laplace, level, beta)
         ratio = math.exp(-1.0 / scale)
         assert 2 * ratio ** (bound + 1) / (1 + ratio) <= beta
         assert bound == 0 or 2 * ratio**bound / (1 + ratio) > beta, "the least whole number"
@@ -201,7 +202,7 @@ def test_lemma_5_where_an_outer_cut_ends_a_branch():
 def picks(design, exact_scores: np.ndarray, n_draws: int) -> np.ndarray:
     width = design.rule.selection_range(design.n_rows, 0)
     door = Door(design.plan, design.settings.rows_per_person, seed=0)
-    return np.array(door.select("split", 0, [exact_scores] * n_draws, [width] * n_draws))
+    return np.array(door.select(SPLIT, 0, [exact_scores] * n_draws, [width] * n_draws))
 
 
 @pytest.mark.parametrize("parameters", [{}, {"n_clusters": 4}, {"delta": 0.0, "epsilon": 3.0}])
@@ -230,19 +231,19 @@ def test_lemma_6_the_chosen_cut_is_central(parameters):
 def test_lemma_7_an_empty_side_is_seldom_kept(parameters, most):
     design = make_design(2_000, SCHEMA, 0.5, **parameters)
     for level in (1, 4, 7):
-        scale = design.plan.find("count", level).multiplier
+        scale = design.plan.find(COUNT, level).multiplier
         limit = design.size_limit(level)
         assert limit >= math.sqrt(-2 * math.log(most)) * scale * (1 - 1e-9)
         assert gaussian_tail(scale, limit - 1e-9) / 2 <= most
     door = Door(design.plan, seed=1)
-    noisy = door.counts(7, np.zeros(4_000, dtype=np.int64))
+    noisy = door.counts(COUNT, 7, np.zeros(4_000, dtype=np.int64))
     assert np.mean(noisy >= design.size_limit(7)) <= most
 
 
 def test_lemma_7_an_empty_side_is_seldom_kept_without_delta():
     design = make_design(2_000, SCHEMA, 0.5, delta=0.0)
     for level in (1, 7):
-        scale = design.plan.find("count", level).multiplier
+        scale = design.plan.find(COUNT, level).multiplier
         ratio = math.exp(-1.0 / scale)
         limit = math.ceil(design.size_limit(level))
         assert ratio**limit / (1 + ratio) <= math.exp(-3 * math.sqrt(2)) / (1 + ratio) < 0.0145

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from dpmondrian import DPM, Budget, BudgetError, Column, ParameterError, PrivacyStatement, Schema
+from dpmondrian.common.checks import LEAST_DELTA
+from dpmondrian.dpm.plan import DEFAULT_SHARES, pld_plan, zcdp_plan
 from dpmondrian.forecast import forecast
 from dpmondrian.privacy.accountants.pld import Composition, _finite_losses
-from dpmondrian.privacy.accountants.zcdp import LEAST_DELTA
 from dpmondrian.privacy.door import Door
-from dpmondrian.privacy.plan import DEFAULT_SHARES, pld_plan, zcdp_plan
 from dpmondrian_lab.peers import LSHSplits
 
 TOO_SMALL = [5e-324, 1e-310, LEAST_DELTA * 0.99]
@@ -63,6 +63,7 @@ def gaussian_delta(epsilon, mu):
     return mpmath.ncdf(mu / 2 - epsilon / mu) - mpmath.exp(epsilon) * mpmath.ncdf(-mu / 2 - epsilon / mu)
 
 
+@pytest.mark.slow
 def test_nothing_is_lost_at_the_least_delta_and_much_far_below_it():
     assert lost_share(LEAST_DELTA) < 1e-6
     assert lost_share(5e-324) > 0.01

@@ -1,113 +1,26 @@
-"""Noise is drawn in one place, and imports point one way: read from the source, not from memory."""
+"""Noise is drawn in one place: read from the source, not from memory. The order of all rooms is in ``tests/test_layers.py``."""
 
 import ast
+import importlib.util
+import sys
 from pathlib import Path
 
 import pytest
 
-import dpmondrian
+import dpmondrian_lab
 
-PACKAGE = "dpmondrian"
-ROOT = Path(dpmondrian.__file__).parent
+spec = importlib.util.spec_from_file_location("layers", Path(__file__).parents[1] / "test_layers.py")
+layers = sys.modules["layers"] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(layers)
 
-ALLOWED = {
-    "printable": set(),
-    "exceptions": {"printable"},
-    "interrupts": set(),
-    "threads": {"interrupts"},
-    "mechanisms": {"exceptions"},
-    "kernels": set(),
-    "domain": {"exceptions", "texts"},
-    "grid": {"domain"},
-    "texts": {"exceptions"},
-    "identities": {"exceptions"},
-    "persons": {"identities", "kernels"},
-    "frames": {"domain", "exceptions", "persons", "texts"},
-    "coordinates": {"_validation", "domain", "exceptions", "frames"},
-    "accounting": {"_version", "domain", "exceptions", "printable"},
-    "origin": {"domain", "exceptions"},
-    "files": {"_validation", "_version", "domain", "exceptions", "identities", "interrupts", "origin", "texts"},
-    "streams": {"exceptions", "files", "frames", "identities"},
-    "engines": {
-        "coordinates",
-        "domain",
-        "exceptions",
-        "frames",
-        "grid",
-        "identities",
-        "interrupts",
-        "kernels",
-        "persons",
-        "streams",
-        "threads",
-    },
-    "scoring": {"kernels", "threads"},
-    "release": {"accounting", "exceptions", "interrupts", "mechanisms"},
-    "tree": {"domain", "engines", "exceptions", "grid", "printable", "release", "scoring"},
-    "centres": {"accounting", "engines", "grid", "release", "tree"},
-    "joining": {"centres", "engines", "release", "tree"},
-    "baselines": {
-        "_validation",
-        "accounting",
-        "centres",
-        "coordinates",
-        "domain",
-        "engines",
-        "exceptions",
-        "frames",
-        "grid",
-        "interrupts",
-        "kernels",
-        "release",
-    },
-}
-"""What the rooms below the estimator may import, besides themselves. Rooms not named here are above them."""
-
-SHOWN_BY = {"accounting.statement": {"report"}}
-"""What a module may import from above when a notebook shows one of its objects."""
+MECHANISMS = "dpmondrian.privacy.mechanisms"
+LAB = Path(dpmondrian_lab.__file__).parent
+OF_THE_LAB = {name: path for name, path in layers.modules(LAB).items() if name.startswith(("peers", "audit"))}
 
 
-def modules():
-    """Return dotted names (without the package) and paths of all modules."""
-    names = {}
-    for path in sorted(ROOT.rglob("*.py")):
-        parts = list(path.relative_to(ROOT).with_suffix("").parts)
-        names[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    return names
-
-
-def imports_of(source, module, is_package=False):
-    """Return the full names of everything that a module imports, anywhere in it, also relatively or by a string."""
-    found = set()
-    here = f"{PACKAGE}.{module}".rstrip(".").split(".")
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = here[: len(here) - node.level + is_package] if node.level else []
-            prefix = ".".join([*base, *([node.module] if node.module else [])])
-            found.update(f"{prefix}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) in (
-            "import_module",
-            "__import__",
-        ):
-            found.update(a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str))
-    return found
-
-
-def imports(module):
-    path = modules()[module]
-    return imports_of(path.read_text(encoding="utf-8"), module, path.name == "__init__.py")
-
-
-def within(name, package):
-    return name == package or name.startswith(f"{package}.")
-
-
-def rooms_imported(module):
-    """Return the top-level rooms of the package that a module imports."""
-    own = (name.split(".") for name in imports(module) if within(name, PACKAGE))
-    return {parts[1] for parts in own if len(parts) > 1}
+def importers_of(library):
+    """Return the modules of the core that import a library, a room or a part of it."""
+    return {m for m in layers.modules() if any(layers.within(name, library) for name in layers.imports(m))}
 
 
 @pytest.mark.parametrize(
@@ -115,63 +28,108 @@ def rooms_imported(module):
     [
         "import dpmondrian.privacy.mechanisms",
         "import dpmondrian.privacy.mechanisms.noise as quiet",
-        "from dpmondrian import mechanisms",
+        "from dpmondrian.privacy import mechanisms",
         "from dpmondrian.privacy.mechanisms import noise",
         "from dpmondrian.privacy.mechanisms.noise import discrete_laplace",
-        "from ..mechanisms.noise import discrete_laplace",
-        "from .. import mechanisms",
+        "from ...privacy.mechanisms.noise import discrete_laplace",
+        "from ...privacy import mechanisms",
         "def late():\n    from dpmondrian.privacy.mechanisms import noise",
         "import importlib\nimportlib.import_module('dpmondrian.privacy.mechanisms.noise')",
     ],
 )
 def test_every_way_to_import_is_seen(source):
-    assert any(within(name, "dpmondrian.privacy.mechanisms") for name in imports_of(source, "tree.grower"))
+    assert any(layers.within(name, MECHANISMS) for name in layers.imports_of(source, "dpm.tree.grower"))
 
 
 def test_only_the_door_imports_mechanisms():
-    importers = {
-        module
-        for module in modules()
-        if not within(module, "mechanisms") and any(within(name, f"{PACKAGE}.mechanisms") for name in imports(module))
-    }
-    assert importers == {"release"}
+    others = {m for m in importers_of(MECHANISMS) if not layers.within(m, "privacy.mechanisms")}
+    assert others == {"privacy.door"}
+
+
+def test_in_the_laboratory_only_its_door_and_its_own_mechanism_do():
+    importers = set()
+    for module, path in OF_THE_LAB.items():
+        names = layers.imports_of(path.read_text(encoding="utf-8"), module, package="dpmondrian_lab")
+        if any(layers.within(name, MECHANISMS) for name in names) and not layers.within(module, "peers.cover"):
+            importers.add(module)
+    assert importers == {"peers.lab_door"}
+
+
+def test_the_core_knows_nothing_of_the_laboratory():
+    importers = importers_of("dpmondrian_lab")
+    assert all(layers.within(module, "cli") for module in importers)  # which looks for its commands
 
 
 @pytest.mark.parametrize("library", ["opendp", "random", "secrets"])
 def test_only_mechanisms_import_sources_of_randomness(library):
-    importers = {module for module in modules() if any(within(name, library) for name in imports(module))}
-    assert all(within(module, "mechanisms") for module in importers)
+    importers = importers_of(library)
+    assert all(layers.within(module, "privacy.mechanisms") for module in importers)
     assert library != "opendp" or importers
 
 
-def attributes_used(module):
-    tree = ast.parse(modules()[module].read_text(encoding="utf-8"))
+def attributes_used(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
     return {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
 
 
 @pytest.mark.parametrize("private", ["_sampler", "_ledger"])
 def test_nobody_reaches_through_the_door(private):
-    users = {module for module in modules() if private in attributes_used(module)}
-    assert users == {"release"}
+    users = {module for module, path in layers.modules().items() if private in attributes_used(path)}
+    assert users == {"privacy.door"}
+    in_lab = {module for module, path in OF_THE_LAB.items() if private in attributes_used(path)}
+    assert in_lab <= {"peers.lab_door"}
 
 
-@pytest.mark.parametrize("room", ALLOWED)
-def test_imports_point_one_way(room):
-    members = [module for module in modules() if within(module, room)]
-    assert members
-    for module in members:
-        allowed = ALLOWED[room] | SHOWN_BY.get(module, set())
-        assert rooms_imported(module) - {room} <= allowed, f"{module} imports from above it"
+def test_the_door_can_be_read_in_an_afternoon():
+    text = layers.modules()["privacy.door"].read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 350
 
 
 def test_the_plan_knows_nothing_of_rows():
-    for module in ("accounting.plan", "accounting.ledger", "accounting.zcdp", "accounting.joint"):
-        assert rooms_imported(module) <= {"accounting", "exceptions"}
+    for module in (
+        "privacy.draws",
+        "privacy.plan",
+        "privacy.ledger",
+        "privacy.accountants.zcdp",
+        "privacy.accountants.pld",
+    ):
+        assert layers.rooms_imported(module) <= {"privacy", "exceptions", "common"}
 
 
 def test_exact_statistics_are_reached_by_engines_and_scores_only():
-    """Kernels see rows: only engines, scores, peers, the choice of a person's rows and labels use them."""
-    users = {module for module in modules() if "kernels" in rooms_imported(module)}
-    assert {module.split(".")[0] for module in users} <= {
-        "engines", "scoring", "kernels", "labelling", "baselines", "persons",
-    }  # fmt: skip
+    """Kernels see rows: only engines, scores, the choice of a person's rows and labels use them."""
+    users = {module for module in layers.modules() if "kernels" in layers.rooms_imported(module)}
+    allowed = ("engines", "dpm.scores", "kernels", "release.labelling", "tables.persons")
+    assert all(any(layers.within(module, room) for room in allowed) for module in users), users
+
+
+NAMES = {
+    node.value
+    for room in ("privacy.draws", "dpm.draws", "suggest.draws")
+    for node in ast.walk(ast.parse(layers.modules()[room].read_text(encoding="utf-8")))
+    if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value and len(node.value) < 25
+} - {"score steps"}
+
+
+@pytest.mark.parametrize("root", [layers.ROOT, LAB], ids=["core", "laboratory"])
+def test_names_of_draws_and_mechanisms_stand_in_one_place(root):
+    """Those of two words, which cannot mean anything else; peers name their own draws, some like DPM's."""
+    assert {"discrete Gaussian", "coarse sums", "exponential mechanism", "cell count"} <= NAMES
+    found = {}
+    for module, path in layers.modules(root).items():
+        if module in ("privacy.draws", "dpm.draws", "suggest.draws") or module.startswith(("show", "pages")):
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        named = {id(call.args[0]) for call in ast.walk(tree) if isinstance(call, ast.Call) and _makes_a_draw(call)}
+        texts = {
+            node.value
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Constant) and id(node) not in named and node.value in NAMES
+        }
+        if texts:
+            found[module] = texts
+    assert not found
+
+
+def _makes_a_draw(call):
+    return getattr(call.func, "id", "") == "Draw" and bool(call.args)

@@ -9,16 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpmondrian import DPM, BudgetError
-from dpmondrian.privacy.accountants.zcdp import (
-    bounded_range_rho,
-    epsilon_from_rho,
-    gaussian_multiplier,
-    gaussian_rho,
-    rho_from_epsilon,
-)
-from dpmondrian.privacy.door import Door
-from dpmondrian.privacy.ledger import Ledger
-from dpmondrian.privacy.plan import (
+from dpmondrian.dpm.draws import CLIPPED_SUMS, COARSE_SUMS, COUNT, DOMAIN_SUMS, SPLIT
+from dpmondrian.dpm.plan import (
     CENTRE_PARTS,
     CENTRE_PARTS_WITH_K,
     DEFAULT_SHARES,
@@ -30,6 +22,15 @@ from dpmondrian.privacy.plan import (
     pure_plan,
     zcdp_plan,
 )
+from dpmondrian.privacy.accountants.zcdp import (
+    bounded_range_rho,
+    epsilon_from_rho,
+    gaussian_multiplier,
+    gaussian_rho,
+    rho_from_epsilon,
+)
+from dpmondrian.privacy.door import Door
+from dpmondrian.privacy.ledger import Ledger
 
 BUDGETS = [(0.01, 1e-12), (0.1, 1e-9), (1.0, 1e-7), (1.0, 0.01), (3.0, 1e-5), (20.0, 1e-7), (1e-6, 1e-7), (500.0, 1e-3)]
 DEPTHS = (0, 1, 2, 7, 12)
@@ -240,7 +241,7 @@ def test_the_papers_shares():
     plan = paper_plan(1.0, 1e-7, 7, PAPER_SHARES)
     sums = {name: math.fsum(costs_of(plan, name)) for name in ("interval size", "count", "split", "sums")}
     assert list(sums.values()) == pytest.approx([0.04, 0.18, 0.18, 0.60], rel=1e-6)
-    assert plan.find("sums").delta == pytest.approx(0.8e-7)
+    assert plan.find(DOMAIN_SUMS).delta == pytest.approx(0.8e-7)
 
 
 @pytest.mark.parametrize(
@@ -288,7 +289,7 @@ def test_a_plan_for_another_budget_is_refused():
 
 
 def entry(draw, cost=None):
-    return {"unit": "rows", "sensitivity": 1.0, "scale": 1.0, "cost": draw.cost if cost is None else cost, "n_draws": 1}
+    return {"sensitivity": 1.0, "scale": 1.0, "cost": draw.cost if cost is None else cost, "n_draws": 1}
 
 
 def test_the_ledger_refuses_what_is_not_planned_dearer_or_repeated():
@@ -297,7 +298,7 @@ def test_the_ledger_refuses_what_is_not_planned_dearer_or_repeated():
     with pytest.raises(BudgetError, match="cost more"):
         ledger.write(draw, **entry(draw, cost=1.001 * draw.cost))
     with pytest.raises(BudgetError, match="no draw"):
-        ledger.write(replace(draw, name="mean"), **entry(draw))
+        ledger.write(replace(draw, draw=DOMAIN_SUMS), **entry(draw))
     with pytest.raises(BudgetError, match="not open"):
         ledger.write(replace(draw, cost=2 * draw.cost), **entry(draw))
     ledger.write(draw, **entry(draw))
@@ -309,20 +310,20 @@ def test_the_door_draws_nothing_that_is_not_planned_or_a_second_time():
     door = Door(zcdp_plan(1.0, 1e-7, 2, DEFAULT_SHARES), seed=0)
     sums, widths = np.zeros((1, 2), dtype=np.int64), np.ones((1, 2), dtype=np.int64)
     passages = [
-        lambda: door.counts(1, [5, 6]),
-        lambda: door.select("split", 0, [np.arange(4)], [1]),
-        lambda: door.box_sums("coarse sums", sums, widths),
-        lambda: door.ball_sums("clipped sums", 1, sums, widths[:, 0]),
+        lambda: door.counts(COUNT, 1, [5, 6]),
+        lambda: door.select(SPLIT, 0, [np.arange(4)], [1]),
+        lambda: door.box_sums(COARSE_SUMS, None, sums, widths),
+        lambda: door.ball_sums(CLIPPED_SUMS, 1, sums, widths[:, 0]),
     ]
     for passage in passages:
         passage()
         with pytest.raises(BudgetError, match="not open"):
             passage()
     for unplanned in (
-        lambda: door.counts(9, [5]),
-        lambda: door.select("split", 2, [np.arange(4)], [1]),
-        lambda: door.box_sums("sums", sums, widths),
-        lambda: door.ball_sums("clipped sums", 9, sums, widths[:, 0]),
+        lambda: door.counts(COUNT, 9, [5]),
+        lambda: door.select(SPLIT, 2, [np.arange(4)], [1]),
+        lambda: door.box_sums(DOMAIN_SUMS, None, sums, widths),
+        lambda: door.ball_sums(CLIPPED_SUMS, 9, sums, widths[:, 0]),
     ):
         with pytest.raises(BudgetError, match="no draw"):
             unplanned()
@@ -333,10 +334,10 @@ def test_the_door_prices_sums_by_the_scales_it_uses(delta):
     """Unequal columns: the spread noise costs the planned amount in every group, and the ledger would see it if not."""
     plan = zcdp_plan(1.0, delta, 2, DEFAULT_SHARES) if delta else pure_plan(1.0, 2, DEFAULT_SHARES)
     widths = np.array([[1, 10, 30_000], [7, 7, 7], [1, 1, 65_535]])
-    _, deviations = Door(plan, rows_per_person=2, seed=0).box_sums("coarse sums", np.zeros_like(widths), widths)
+    _, deviations = Door(plan, rows_per_person=2, seed=0).box_sums(COARSE_SUMS, None, np.zeros_like(widths), widths)
     ratio = 2 * widths / (deviations if delta else deviations / np.sqrt(2))  # a Laplace scale b deviates by sqrt(2) b
     spent = (ratio**2).sum(axis=1) / 2 if delta else ratio.sum(axis=1)
-    assert spent == pytest.approx([plan.find("coarse sums").cost] * 3, rel=1e-9)
+    assert spent == pytest.approx([plan.find(COARSE_SUMS).cost] * 3, rel=1e-9)
 
 
 # --- ledgers of whole runs ----------------------------------------------------------------------------------------

@@ -11,31 +11,26 @@ import pytest
 from scipy.integrate import quad
 
 from dpmondrian import DPM, BudgetError, ParameterError
-from dpmondrian.privacy.accountants.joint import discreteness, gaussian_delta, joint_delta, least_multiplier
-from dpmondrian.privacy.accountants.pld import (
-    PLD_SLACK,
-    Composition,
-    bounded_range_delta,
-    least_factor,
-    recomputed_epsilon,
-)
-from dpmondrian.privacy.accountants.zcdp import epsilon_from_rho
-from dpmondrian.privacy.door import Door
-from dpmondrian.privacy.plan import (
+from dpmondrian.dpm.draws import COUNT
+from dpmondrian.dpm.plan import (
     CENTRE_PARTS_WITH_K,
     DEFAULT_SHARES,
     DEFAULT_SHARES_WITH_K,
     PAPER_SHARES,
-    Plan,
-    PlannedDraw,
-    bounds_plan,
     paper_plan,
     pld_plan,
     pure_plan,
     zcdp_plan,
 )
+from dpmondrian.privacy.accountants.pld import PLD_SLACK, Composition, bounded_range_delta, discreteness, least_factor
+from dpmondrian.privacy.accountants.zcdp import epsilon_from_rho
+from dpmondrian.privacy.door import Door
+from dpmondrian.privacy.plan import Plan, PlannedDraw
+from dpmondrian.privacy.second_accountant import recomputed_epsilon
+from dpmondrian.suggest.draws import bounds_plan
 from dpmondrian_lab.peers import EMMC, DPLloyd, FastLloyd, LSHSplits, PEMeans
 from dpmondrian_lab.peers.base import PeerSettings
+from dpmondrian_lab.peers.joint import gaussian_delta, joint_delta, least_multiplier
 
 GAUSSIAN = "discrete Gaussian"
 MOSTLY_SPLITS = {"splits": 0.9, "counts": 0.02, "bridges": 0.03, "centres": 0.05}
@@ -254,6 +249,7 @@ def test_losses_are_those_of_the_noise_that_is_planned(way):
     assert coarse.rho == pytest.approx(composition.mu**2 / 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", PLANS)
 def test_every_plan_costs_no_more_by_its_composed_loss(way):
     savings = []
@@ -265,6 +261,7 @@ def test_every_plan_costs_no_more_by_its_composed_loss(way):
     assert max(savings) > 0.02 or way in ("pure", "bounds")  # pure plans use all they have
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", PLANS)
 def test_a_second_accountant_agrees_or_is_tighter(way):
     for epsilon, delta, depth in ((0.05, 1e-9, 3), (1.0, 1e-7, 12), (10.0, 1e-3, 7), (1.0, 1e-11, 0)):
@@ -287,7 +284,7 @@ def peers_plans():
 def test_plans_of_peers_cost_no_more():
     for plan in peers_plans():
         assert not plan.defects
-        ours = Composition.of(plan.draws, plan.currency, fine=True).epsilon(plan.delta)
+        ours = plan.composition().epsilon(plan.delta)
         rounding = len(plan.draws) * 1e-4 * plan.epsilon
         assert ours <= plan.epsilon * (1 + 1e-6)
         assert recomputed_epsilon(plan) == pytest.approx(ours, abs=rounding)
@@ -308,6 +305,7 @@ def test_without_the_second_accountant_it_says_how_to_get_it(monkeypatch):
 # --- accountant="pld" ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shares", [DEFAULT_SHARES, MOSTLY_SPLITS, HARDLY_SPLITS])
 def test_a_pld_plan_has_less_noise_and_spends_the_budget(shares):
     for epsilon, delta, depth in zip(
@@ -324,6 +322,7 @@ def test_a_pld_plan_has_less_noise_and_spends_the_budget(shares):
         assert plan.draws == pld_plan(epsilon, delta, depth, dict(shares)).draws
 
 
+@pytest.mark.slow
 def test_the_second_accountant_confirms_pld_plans():
     for epsilon, delta, depth in ((0.05, 1e-9, 12), (1.0, 1e-7, 12), (10.0, 1e-4, 5)):
         plan = pld_plan(epsilon, delta, depth, DEFAULT_SHARES)
@@ -353,7 +352,7 @@ def test_noise_factors_are_rounded_to_the_private_side():
 def gaussian_plan(n_draws, epsilon, delta):
     """Return a plan of counts alone that uses the whole budget."""
     z = least_multiplier(epsilon * (1 - PLD_SLACK), delta * (1 - PLD_SLACK)) * math.sqrt(n_draws) * (1 + 1e-9)
-    draws = [PlannedDraw("count", level, GAUSSIAN, z, 1 / (2 * z * z)) for level in range(n_draws)]
+    draws = [PlannedDraw(COUNT, level, GAUSSIAN, z, 1 / (2 * z * z)) for level in range(n_draws)]
     return Plan(epsilon, delta, "rho", tuple(draws), accountant="pld")
 
 

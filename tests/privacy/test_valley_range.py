@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpmondrian import DPM, Column, Schema
-from dpmondrian.dpm.algorithm import make_plan, split_rule
+from dpmondrian.dpm.algorithm import split_rule
+from dpmondrian.dpm.plan import make_plan
 from dpmondrian.dpm.scores import STEPS
 from dpmondrian.dpm.scores.valley import CENTRENESS_WEIGHT, VALLEY_WEIGHT, ValleyScore, window_widths
 from dpmondrian.engines.grid import Grid
@@ -152,6 +153,7 @@ def assert_within(moved, score=SCORE):
     assert np.ptp(moved) <= score.range
 
 
+@pytest.mark.slow
 @quick
 @given(scores(), neighbours())
 def test_one_row_moves_scores_within_the_declared_interval(score, case):

@@ -12,8 +12,9 @@ from dpmondrian import DPM
 from dpmondrian.privacy.ledger import Entry
 from dpmondrian.release.origin import Origin
 from dpmondrian.release.release import Release
-from dpmondrian.release.statement import PrivacyStatement
+from dpmondrian.release.statement import ADD_OR_REMOVE, SECURE, PrivacyStatement
 from dpmondrian.release.tree import Tree
+from dpmondrian.release.unit import PERSON, Unit
 from dpmondrian.samples.synthetic import HOME_BOUNDS, homes
 from dpmondrian.schema.columns import Category, Column, Schema
 from dpmondrian.schema.coordinates import Coordinates
@@ -114,7 +115,7 @@ def made_tree(schema, n_leaves, chain, cut_columns, counted):
         log_columns=coordinates.log_columns,
     )
     loaded = Tree.from_dict(tree.names, tree.to_dict(), tree.ranges)
-    return replace(loaded, log_columns=tree.log_columns)
+    return replace(loaded, counted=counted, log_columns=tree.log_columns)
 
 
 def made_statement(schema):
@@ -123,8 +124,8 @@ def made_statement(schema):
         delta=1e-7,
         rho=0.02,
         releasable=True,
-        unit="one row",
-        neighbours="one arises from the other by adding or removing one row",
+        unit=Unit(),
+        neighbours=ADD_OR_REMOVE,
         rows_per_person=1,
         variant="default",
         currency="rho",
@@ -133,7 +134,7 @@ def made_statement(schema):
             Entry("split", 0, "exponential mechanism", "score steps", 5.0, 100.0, 0.015, 1),
         ),
         bounds=tuple(schema.to_dict()),
-        randomness="operating system",
+        randomness=SECURE,
         version="0.1.0",
     )
 
@@ -160,15 +161,12 @@ def hostile():
     """Return a release all texts of which try to break out."""
     columns = [Column(name, 0, 1, unit=name[:3000]) for name in HOSTILE]
     columns.append(Category(HOSTILE[0] + "c", (*HOSTILE, "a")))
-    release = made_release(columns, cut_columns=range(6), counted=HOSTILE[0])
+    release = made_release(columns, cut_columns=range(6))
     privacy = replace(
         release.privacy,
-        unit=HOSTILE[0],
-        neighbours=HOSTILE[1],
-        randomness=HOSTILE[2],
+        unit=Unit(PERSON, person_id=HOSTILE[0]),
         version=HOSTILE[3],
         variant=HOSTILE[0],
-        not_protected=HOSTILE,
         currency="epsilon",
         rho=None,
         entries=tuple(Entry(name, None, name, name, 1.0, 1.0, 0.1, 1) for name in HOSTILE),

@@ -37,6 +37,7 @@ def a_tree(sizes: list[float], clusters: list[int], pairs: list[tuple[int, int]]
     made = Joins(*np.array(pairs, dtype=np.int64).reshape(-1, 2).T, np.array(strengths), np.full(n_inner, 0.05))
     return Tree(
         names=("age",),
+        counted="people",
         column=np.array([column for _, column, _ in nodes], dtype=np.int64),
         threshold=np.where(inner, number.astype(float), np.nan),
         left=np.where(inner, number + 1, -1),
@@ -135,6 +136,7 @@ def test_one_leaf():
     assert brackets(ax) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strength", [0.0, 0.5, 1.0])
 def test_of_a_hundred_labels_as_many_as_fit(strength):
     ax = plot_hierarchy(many_leaves(100, strength))

@@ -14,11 +14,14 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from dpmondrian.dpm.draws import CLIPPED_SUMS, COARSE_SUMS, COUNT, SPLIT
+from dpmondrian.dpm.plan import DEFAULT_SHARES, pure_plan, zcdp_plan
 from dpmondrian.privacy.door import Door
 from dpmondrian.privacy.mechanisms import sampler as sampler_module
 from dpmondrian.privacy.mechanisms.sampler import OPENDP_MAX_DRAWS, Sampler
-from dpmondrian.privacy.plan import DEFAULT_SHARES, pure_plan, zcdp_plan
 from dpmondrian_lab.peers import FastLloyd
+from dpmondrian_lab.peers.fast_lloyd import CELL_COUNT
+from dpmondrian_lab.peers.lab_door import LabDoor
 
 OFF = (0.95, 1.05)
 LIMIT = norm.isf(0.5e-10)
@@ -91,9 +94,9 @@ class TamperedSampler(Sampler):
         return super().select(mechanism, scores, scale * self._factor, *purpose)
 
 
-def open_door(plan, factor, **keywords):
+def open_door(plan, factor, kind=Door, **keywords):
     """Return a secure door; with a factor other than 1 one that draws at the wrong scale."""
-    door = Door(plan, **keywords)
+    door = kind(plan, **keywords)
     if factor != 1.0:
         door._sampler = TamperedSampler(door._sampler, factor)
     return door
@@ -136,6 +139,7 @@ def noise_draws_needed(noise, scale):
     return draws_needed(moments(noise, scale), [moments(noise, scale, factor) for factor in OFF])
 
 
+@pytest.mark.slow
 @every_noise
 def test_counts_drawn_by_opendp(noise, monkeypatch):
     """Short vectors, one level after the other, through as many doors as it takes.
@@ -144,12 +148,12 @@ def test_counts_drawn_by_opendp(noise, monkeypatch):
     """
     plan, vectors, rows_per_person = PLANS[noise], [], 2
     monkeypatch.setattr(sampler_module, "_EXACT", {})  # nothing else can draw
-    levels = {level: rows_per_person * scale_of(noise, plan.find("count", level).cost) for level in plan.steps("count")}
+    levels = {level: rows_per_person * scale_of(noise, plan.find(COUNT, level).cost) for level in plan.steps(COUNT)}
     n_doors = math.ceil(noise_draws_needed(noise, max(levels.values())) / (len(levels) * OPENDP_MAX_DRAWS))
     exact = np.array([0, 5, 10**6, -3])
     for _ in range(n_doors):
         door = Door(plan, rows_per_person=rows_per_person)
-        vectors += [(door.counts(level, exact) - exact) / scale for level, scale in levels.items()]
+        vectors += [(door.counts(COUNT, level, exact) - exact) / scale for level, scale in levels.items()]
     for factor in (1.0, *OFF):
         claimed = statistic(noise, np.concatenate(vectors), 1.0 / factor)
         assert_found_out(claimed, moments(noise, max(levels.values())), factor)
@@ -161,9 +165,9 @@ def test_counts_drawn_by_the_exact_sampler(noise, factor):
     """Long vectors: every level by itself, so that a wrong one cannot hide among right ones."""
     plan = PLANS[noise]
     for level in (0, 7):
-        scale = scale_of(noise, plan.find("count", level).cost)
+        scale = scale_of(noise, plan.find(COUNT, level).cost)
         exact = np.arange(noise_draws_needed(noise, scale))
-        found = open_door(plan, factor).counts(level, exact) - exact
+        found = open_door(plan, factor).counts(COUNT, level, exact) - exact
         assert_found_out(statistic(noise, found, scale), moments(noise, scale), factor)
 
 
@@ -172,9 +176,9 @@ def test_fine_counts(factor):
     """Noise in parts of a row; in this currency a cost is one over the scale."""
     peer = FastLloyd(4, 1.0, 1e-6, bounds=(0, 1))
     plan = peer._plan(peer._settings(), 2)
-    scale = 1.0 / plan.find("cell count", 0).cost
+    scale = 1.0 / plan.find(CELL_COUNT, 0).cost
     exact = np.arange(noise_draws_needed("discrete Gaussian", scale))
-    found = open_door(plan, factor).fine_counts("cell count", 0, exact) - exact
+    found = open_door(plan, factor, LabDoor).fine_counts(CELL_COUNT, 0, exact) - exact
     assert np.any(found != np.rint(found))
     assert_found_out(statistic("discrete Gaussian", found, scale), moments("discrete Gaussian", scale), factor)
 
@@ -199,11 +203,11 @@ def block_scales(noise, cost):
 def test_box_sums(noise, factor):
     """Every block of columns has a scale of its own, and each is tested by itself."""
     plan = PLANS[noise]
-    scales = block_scales(noise, plan.find("coarse sums").cost)
+    scales = block_scales(noise, plan.find(COARSE_SUMS).cost)
     n_groups = noise_draws_needed(noise, scales.min())
     exact = np.arange(n_groups * SIZES.sum()).reshape(n_groups, -1)
     widths = np.tile(WIDTHS.astype(np.int64), (n_groups, 1))
-    noisy, told = open_door(plan, factor).box_sums("coarse sums", exact, widths, block_sizes=SIZES)
+    noisy, told = open_door(plan, factor).box_sums(COARSE_SUMS, None, exact, widths, block_sizes=SIZES)
     columns = np.repeat(np.arange(3), SIZES)
     for block, scale in enumerate(scales):
         found = (noisy - exact)[:, columns == block].ravel()
@@ -217,10 +221,10 @@ def test_box_sums(noise, factor):
 def test_ball_sums(noise, factor):
     """The noise of a group grows with its radius; each radius is tested by itself."""
     plan, radii = PLANS[noise], np.array([3, 50, 2000])
-    multiplier = scale_of(noise, plan.find("clipped sums", 1).cost)
+    multiplier = scale_of(noise, plan.find(CLIPPED_SUMS, 1).cost)
     n_groups = noise_draws_needed(noise, multiplier * radii.min()) // 2 + 1
     exact = np.arange(2 * 3 * n_groups).reshape(-1, 2)
-    noisy, _ = open_door(plan, factor).ball_sums("clipped sums", 1, exact, np.tile(radii, n_groups))
+    noisy, _ = open_door(plan, factor).ball_sums(CLIPPED_SUMS, 1, exact, np.tile(radii, n_groups))
     for place, radius in enumerate(radii):
         found, scale = (noisy - exact)[place::3].ravel(), multiplier * radius
         assert_found_out(statistic(noise, found, scale), moments(noise, scale), factor)
@@ -273,16 +277,17 @@ def moments_of(law, values):
     return Moments(mean, law @ (values - mean) ** 2)
 
 
+@pytest.mark.slow
 @every_factor
 @pytest.mark.parametrize("mechanism", LAWS)
 def test_selections(mechanism, factor):
     (plan, law, n_steps), rows_per_person = LAWS[mechanism], 2
-    scale = selection_scale(mechanism, plan.find("split", 2).cost, rows_per_person)
+    scale = selection_scale(mechanism, plan.find(SPLIT, 2).cost, rows_per_person)
     scores = candidates(scale, n_steps)
     assert abs(law(scores, scale).sum() - 1.0) < 1e-9
     slope = np.log(law(scores, 1.01 * scale) / law(scores, 0.99 * scale))  # what a choice says about the scale
     right = moments_of(law(scores, scale), slope)
     n_groups = draws_needed(right, [moments_of(law(scores, wrong * scale), slope) for wrong in OFF])
     door = open_door(plan, factor, rows_per_person=rows_per_person)
-    chosen = door.select("split", 2, [scores] * n_groups, [SCORE_WIDTH] * n_groups)
+    chosen = door.select(SPLIT, 2, [scores] * n_groups, [SCORE_WIDTH] * n_groups)
     assert_found_out(slope[chosen], right, factor)

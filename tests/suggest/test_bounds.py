@@ -218,7 +218,7 @@ def test_data_frames(library):
     assert len(suggested.privacy.entries) == 4  # nothing is spent on truth values
     one = suggest_bounds(library(table()), 1.0, columns=["income"], person_id="who")
     assert list(one.bounds) == ["income"]
-    assert "one person" in one.privacy.unit
+    assert one.privacy.unit.of == "person"
 
 
 def test_all_tables_of_the_same_rows_give_the_same():
@@ -281,10 +281,10 @@ WRONG = [
     ({"columns": []}, "columns"),
     ({"columns": ["age", "age"]}, "columns"),
     ({"columns": ["agee"]}, "Did you mean 'age'"),
-    ({"columns": ["who"], "person_id": "who"}, "person_id"),
+    ({"columns": ["who"], "person_id": "who"}, "column of people"),
     ({"person_id": "whoo"}, "person_id"),
     ({"columns": ["plan"]}, "plan"),
-    ({"columns": ["member"]}, "truth values"),
+    ({"columns": ["member"]}, "true and false"),
     ({"random_state": -1}, "random_state"),
 ]
 
@@ -380,7 +380,7 @@ def test_json(parquet):
 def test_persons(parquet):
     code, printed, errors = dpm_schema(parquet, *SUGGEST, "--person-id", "who", "--rows-per-person", 3)
     assert code == 0
-    assert "one person, told by column 'who'" in errors
+    assert "one person, identified by column 'who'" in errors
     values = tomllib.loads(printed)
     assert (values["person_id"], values["rows_per_person"]) == ("who", 3)
     assert "who" not in values["columns"]

@@ -16,13 +16,11 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any, Self
 
-__all__ = ["Task", "WorkerDiedError", "Workers"]
+from dpmondrian_lab.exceptions import WorkerDiedError
+
+__all__ = ["Task", "Workers"]
 
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-
-
-class WorkerDiedError(RuntimeError):
-    """A worker process ended in the middle of a task, for instance for want of memory."""
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,10 @@ import pyarrow as pa
 import pytest
 
 from dpmondrian import DPM, Category, Column, FewRowsWarning, Schema
+from dpmondrian.dpm.draws import DOMAIN_SUMS, SPLIT
 from dpmondrian.exceptions import ParameterError
 from dpmondrian.privacy.door import OBSERVER, Door
+from dpmondrian.privacy.draws import LAPLACE, PERMUTE_AND_FLIP, ROWS, Draw, Kind
 from dpmondrian.privacy.plan import Plan, PlannedDraw
 from dpmondrian_lab.audit import Finding, Findings, adversarial_pairs, audit_pairs, audit_replay, exact_law
 from dpmondrian_lab.audit import recording as recordings
@@ -20,6 +22,7 @@ from dpmondrian_lab.audit.recording import fingerprint, record
 from dpmondrian_lab.audit.replay import rows_in_both
 from dpmondrian_lab.peers import EMMC, DPLloyd, FastLloyd, LSHSplits, PEMeans
 from dpmondrian_lab.peers.base import Peer
+from dpmondrian_lab.peers.lab_door import LabDoor
 
 NUMBERS = Schema((Column("x", 0.0, 100.0), Column("y", -1.0, 1.0), Column("z", 0, 10, whole=True)))
 LOGS = Schema((Column("income", 1.0, 1e6, log=True), Column("y", -1.0, 1.0)))
@@ -73,6 +76,7 @@ OVERPAID = {
 PAPER_OVERPAID = {"split": 0.4, "interval size": 0.2}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SOUND)
 def test_nothing_is_found_in_what_is_sound(name):
     """On adversarial neighbours, which use up what is paid for: a smaller price would be noticed."""
@@ -118,6 +122,7 @@ PUBLISHED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_published_variants_are_reported_as_what_they_are(name):
     make, kinds = PUBLISHED[name]
@@ -140,6 +145,9 @@ def test_two_persons_are_not_covered():
 # --- somebody else's estimator ------------------------------------------------------------------------------------
 
 
+BINS = Draw("bins", Kind.NOISE, ROWS)
+
+
 class Histogram:
     """Releases how many rows lie in each of ten bins of [0, 1), and the middle of the fullest."""
 
@@ -147,11 +155,11 @@ class Histogram:
         self.epsilon, self.leak = epsilon, leak
 
     def fit(self, rows):
-        draw = PlannedDraw("bins", 0, "discrete Laplace", 1.0 / self.epsilon, self.epsilon)
+        draw = PlannedDraw(BINS, 0, LAPLACE, 1.0 / self.epsilon, self.epsilon)
         door = Door(Plan(self.epsilon, 0.0, "epsilon", (draw,)))
         bins = np.clip(np.floor(10 * np.asarray(rows)[:, 0]), 0, 9).astype(np.int64)
         exact = np.bincount(bins, minlength=10)
-        self.counts_ = door.counts(0, 2 * exact if self.leak == "twice" else exact, "bins")
+        self.counts_ = door.counts(BINS, 0, 2 * exact if self.leak == "twice" else exact)
         self.fullest_ = int(exact.argmax() if self.leak == "result" else self.counts_.argmax())
         self.labels_ = bins
         self.number_ = 0
@@ -215,7 +223,7 @@ def test_public_randomness_that_depends_on_rows_is_found():
     class Random(Histogram):
         def fit(self, rows):
             super().fit(rows)
-            door = Door(Plan(1.0, 0.0, "epsilon", (PlannedDraw("split", 0, "permute-and-flip", 1.0, 1.0),)))
+            door = Door(Plan(1.0, 0.0, "epsilon", (PlannedDraw(SPLIT, 0, PERMUTE_AND_FLIP, 1.0, 1.0),)))
             self.start_ = door.public_randomness("start", len(rows) if self.leak else 0).normal()
             return self
 
@@ -226,7 +234,7 @@ def test_public_randomness_that_depends_on_rows_is_found():
 def test_a_planned_draw_that_was_not_made_is_found():
     class Lazy(Histogram):
         def fit(self, rows):
-            Door(Plan(1.0, 0.0, "epsilon", (PlannedDraw("sums", None, "discrete Laplace", 1.0, 1.0),)))
+            Door(Plan(1.0, 0.0, "epsilon", (PlannedDraw(DOMAIN_SUMS, None, LAPLACE, 1.0, 1.0),)))
             return self
 
     assert audit_replay(Lazy, np.zeros((3, 1)), np.zeros((4, 1))).kinds == {"ledger"}
@@ -237,9 +245,10 @@ def test_a_planned_draw_that_was_not_made_is_found():
 
 def test_the_recorder_stands_at_every_passage():
     """A new way through the door must be recorded, or be named here as one through which nothing exact passes."""
-    passages = {name for name, _ in inspect.getmembers(Door, inspect.isfunction) if not name.startswith("_")}
-    nothing_exact = {"check_noise_fits", "count_deviation", "close"}
-    assert passages - nothing_exact == {name for name in vars(recordings._AtTheDoor) if not name.startswith("_")}
+    nothing_exact = {"check_noise_fits", "deviation", "close"}
+    for door, watcher in ((Door, recordings._AtTheDoor), (LabDoor, recordings._AtTheLabDoor)):
+        passages = {name for name, method in vars(door).items() if inspect.isfunction(method) and name[0] != "_"}
+        assert passages - nothing_exact == {name for name in vars(watcher) if name[0] != "_"}
 
 
 def test_the_door_is_left_as_it_was():

@@ -6,18 +6,22 @@ import numpy as np
 import pytest
 
 from dpmondrian import DPM
+from dpmondrian.dpm.draws import CLIPPED_SUMS, COARSE_SUMS, COUNT
+from dpmondrian.dpm.plan import zcdp_plan
 from dpmondrian.exceptions import ParameterError
-from dpmondrian.privacy.accountants.joint import gaussian_delta, joint_delta
 from dpmondrian.privacy.door import Door
 from dpmondrian.privacy.mechanisms import sampler
-from dpmondrian.privacy.plan import Plan, PlannedDraw, max_cover_epsilon, zcdp_plan
+from dpmondrian.privacy.plan import PlannedDraw
 from dpmondrian_lab.audit import client
 from dpmondrian_lab.audit.catalogue import SUBJECTS
 from dpmondrian_lab.audit.laws import Laws, choice_laws, divergence_of_noise, laws_of
 from dpmondrian_lab.audit.profile import ComposedLoss
-from dpmondrian_lab.audit.recording import Draw, Query, record
+from dpmondrian_lab.audit.recording import Drawn, Query, record
 from dpmondrian_lab.audit.tight import attained, claimed_epsilon, composed_epsilon, mean_bound, simulated
 from dpmondrian_lab.audit.transcripts import attained_on_tables
+from dpmondrian_lab.peers.em_mc import CANDIDATES
+from dpmondrian_lab.peers.joint import gaussian_delta, joint_delta
+from dpmondrian_lab.peers.lab_plan import MAX_COVER, LabPlan, max_cover_epsilon
 
 OURS = [key for key, subject in SUBJECTS.items() if subject.kind == "ours"]
 ROUNDING = 1 + 1e-9
@@ -91,8 +95,8 @@ def test_several_rows_per_person_change_nothing(key):
 
 
 def test_plans_with_other_draws_are_refused():
-    cover = PlannedDraw("candidates", None, "max cover", 100.0, max_cover_epsilon(0.01, 1e-7), 1e-7)
-    plan = Plan(1.0, 1e-6, "epsilon", (cover,))
+    cover = PlannedDraw(CANDIDATES, None, MAX_COVER, 100.0, max_cover_epsilon(0.01, 1e-7), 1e-7)
+    plan = LabPlan(1.0, 1e-6, "epsilon", (cover,))
     with pytest.raises(ParameterError, match="must be a plan of DPM"):
         attained(plan)
 
@@ -155,7 +159,7 @@ def test_pure_noise_five_percent_too_small_exceeds_the_epsilon_itself(monkeypatc
 # --- transcripts that the sampler drew ----------------------------------------------------------------------------
 
 NOISE_ONLY = zcdp_plan(
-    4.0, 1e-6, 0, {"counts": 0.5, "centres": 0.5}, {("coarse sums", None): 0.5, ("clipped sums", 1): 0.5}
+    4.0, 1e-6, 0, {"counts": 0.5, "centres": 0.5}, {(COARSE_SUMS, None): 0.5, (CLIPPED_SUMS, 1): 0.5}
 )
 """Of noise alone, of which many transcripts cost little time."""
 
@@ -175,6 +179,7 @@ def test_a_sampler_whose_own_noise_is_five_percent_too_small_is_refuted(monkeypa
     assert sampled.divergence() > 1.02 * sampled.claimed_divergence
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", OURS)
 def test_transcripts_of_all_plans_have_the_divergence_of_their_exact_laws(key):
     plan = plan_of(key, epsilon=4.0, max_depth=1)
@@ -199,9 +204,9 @@ def test_bounds_of_means_are_below_the_mean_as_often_as_promised():
 @pytest.mark.parametrize("scale", [0.7, 4.0, 60.0])
 def test_laws_of_noise_are_laws_and_have_the_divergence_in_closed_form(mechanism, shift, scale):
     def query(value):
-        draw = Draw(mechanism, (scale,), np.zeros(1))
+        draw = Drawn(mechanism, (scale,), np.zeros(1))
         exact = (np.array([value]),)
-        return Query("counts", "count", 0, 0, ((1,),), (1,), (), 1, (draw,), exact, np.zeros(1), True)
+        return Query("counts", COUNT, 0, 0, ((1,),), (1,), (), 1, (draw,), exact, np.zeros(1), True)
 
     [laws] = laws_of(query(10), query(10 + shift))
     assert laws.probabilities.sum() == pytest.approx(1.0, abs=1e-12)

@@ -3,6 +3,7 @@ import os
 import pytest
 
 from dpmondrian_lab.datasets import data_set, files
+from dpmondrian_lab.exceptions import DatasetNotFoundError
 
 
 @pytest.fixture
@@ -14,7 +15,7 @@ def data_file():
             pytest.skip(f"{files.DATA_VARIABLE} is not set to the folder of the data files.")
         try:
             return files.find_file(name)
-        except files.DatasetNotFoundError as error:
+        except DatasetNotFoundError as error:
             pytest.skip(str(error))
 
     return find

@@ -10,11 +10,12 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from dpmondrian.samples.synthetic import HOME_BOUNDS, homes
-from dpmondrian_lab.datasets import DATA_SETS, DatasetError, DatasetNotFoundError, blob_data_set, files, get
+from dpmondrian_lab.datasets import DATA_SETS, blob_data_set, files, get
 from dpmondrian_lab.datasets.blobs import blobs
 from dpmondrian_lab.datasets.checksums import content_checksum
 from dpmondrian_lab.datasets.idx import parse_idx, read_idx
 from dpmondrian_lab.datasets.tables import write_table
+from dpmondrian_lab.exceptions import DatasetError, DatasetNotFoundError
 
 
 @pytest.mark.parametrize(("n_rows", "n_columns", "n_clusters"), [(1000, 10, 64), (130, 3, 7)])

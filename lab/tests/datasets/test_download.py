@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from dpmondrian_lab.datasets import DatasetError, archives, download, fetch, get
-from dpmondrian_lab.datasets.transfer import DownloadError
+from dpmondrian_lab.datasets import archives, download, fetch, get
 from dpmondrian_lab.datasets.transfer import download as download_file
+from dpmondrian_lab.exceptions import DatasetError, DownloadError
 
 LETTERS = "/59/letter+recognition.zip"
 GAS = "/551/gas+turbine+co+and+nox+emission+data+set.zip"
@@ -167,6 +167,7 @@ def gas_archive(path):
     return zipped(**members)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("key", "file", "address", "archive"),
     [

@@ -5,9 +5,10 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from dpmondrian_lab.datasets import DatasetError, embeddings
+from dpmondrian_lab.datasets import embeddings
 from dpmondrian_lab.datasets.checksums import content_checksum
 from dpmondrian_lab.datasets.tables import read_embeddings
+from dpmondrian_lab.exceptions import DatasetError
 
 RECIPE = embeddings.Recipe("mnist", epochs=3, batch=50)
 

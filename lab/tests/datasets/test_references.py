@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
-from dpmondrian_lab.datasets import DataSet, DatasetError, blob_data_set, reference_centres
+from dpmondrian_lab.datasets import DataSet, blob_data_set, reference_centres
 from dpmondrian_lab.datasets.references import Search, search_references
+from dpmondrian_lab.exceptions import DatasetError
 
 SMALL = Search(largest_k=9, first_rows=400, best=2, seeds=6, kept=4, silhouette_rows=500)
 

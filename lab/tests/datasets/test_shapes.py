@@ -3,7 +3,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from dpmondrian_lab.datasets import DatasetError, shapes
+from dpmondrian_lab.datasets import shapes
+from dpmondrian_lab.exceptions import DatasetError
 
 MAKERS = {
     "one_gaussian": partial(shapes.one_gaussian, 5),

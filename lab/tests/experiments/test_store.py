@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from dpmondrian_lab.experiments.rows import Row, RowsError, read_rows, write_rows
+from dpmondrian_lab.exceptions import RowsError
+from dpmondrian_lab.experiments.rows import Row, read_rows, write_rows
 from dpmondrian_lab.experiments.spec import Run
 from dpmondrian_lab.experiments.store import Store
 

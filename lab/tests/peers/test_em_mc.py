@@ -10,14 +10,14 @@ import pytest
 from scipy.stats import chi2
 
 from dpmondrian import BudgetError, Schema
-from dpmondrian.privacy.door import Door
-from dpmondrian.privacy.mechanisms import published_cover
 from dpmondrian.privacy.mechanisms.bits import SeededBits
-from dpmondrian.privacy.mechanisms.max_cover import CoverScale
-from dpmondrian.privacy.plan import max_cover_epsilon
 from dpmondrian.tables.frames import read_table
 from dpmondrian_lab.peers import em_mc
-from dpmondrian_lab.peers.em_mc import EMMC, Budget, Lattices
+from dpmondrian_lab.peers.cover import published_cover
+from dpmondrian_lab.peers.cover.max_cover import CoverScale
+from dpmondrian_lab.peers.em_mc import AVERAGES, CANDIDATES, EMMC, Budget, Lattices
+from dpmondrian_lab.peers.lab_door import LabDoor
+from dpmondrian_lab.peers.lab_plan import max_cover_epsilon
 from dpmondrian_lab.peers.rows import FixedPointRows
 
 VARIANTS = ("default", "tight", "as_published")
@@ -82,7 +82,7 @@ def test_the_plan_keeps_its_budget(variant, epsilon, delta):
     assert plan.spent() <= epsilon
     assert not plan.defects
     assert [draw.name for draw in plan.draws] == ["candidates", "candidate count", "cluster size", "averages"]
-    cover = plan.find("candidates")
+    cover = plan.find(CANDIDATES)
     assert cover.cost == pytest.approx(max_cover_epsilon(1 / cover.multiplier, cover.delta))
     assert cover.cost <= 0.2 * epsilon
     assert math.fsum(draw.delta for draw in plan.draws) <= delta
@@ -110,7 +110,7 @@ def test_sizes_exceed_the_true_ones_with_the_probability_set_aside(epsilon, delt
 
 
 def project(values, n_kept=3, seed=0, **parameters):
-    door = Door(plan_of(), seed=seed)
+    door = LabDoor(plan_of(), seed=seed)
     return em_mc._projection(rows_of(values, **parameters), door, n_kept)
 
 
@@ -156,7 +156,7 @@ def test_projection_keeps_distances_on_average():
 
 
 @dataclass
-class ScriptedDoor(Door):
+class ScriptedDoor(LabDoor):
     """A door that hands over chosen values and notes the exact ones."""
 
     plan: object
@@ -167,20 +167,20 @@ class ScriptedDoor(Door):
     def __post_init__(self):
         super().__init__(self.plan, seed=1)
 
-    def cover(self, name, exact_points, steps, limit, picks_per_scale):
-        self.seen[name] = (exact_points, tuple(steps), limit, picks_per_scale)
-        return self.script.setdefault(name, super().cover(name, exact_points, steps, limit, picks_per_scale))
+    def cover(self, draw, exact_points, steps, limit, picks_per_scale):
+        self.seen[draw.name] = (exact_points, tuple(steps), limit, picks_per_scale)
+        return self.script.setdefault(draw.name, super().cover(draw, exact_points, steps, limit, picks_per_scale))
 
-    def counts(self, level, exact_counts, name="count"):
-        self.seen[name] = np.array(exact_counts)
-        released = super().counts(level, exact_counts, name)
-        if name == "cluster size" and self.sizes is not None:
+    def counts(self, draw, level, exact_counts):
+        self.seen[draw.name] = np.array(exact_counts)
+        released = super().counts(draw, level, exact_counts)
+        if draw.name == "cluster size" and self.sizes is not None:
             released = self.sizes
-        return self.script.setdefault(name, released)
+        return self.script.setdefault(draw.name, released)
 
-    def means(self, name, exact_means, reach, published_scales=None):
-        self.seen[name] = (exact_means, reach)
-        return self.script.setdefault(name, super().means(name, exact_means, reach, published_scales))
+    def means(self, draw, exact_means, reach, published_scales=None):
+        self.seen[draw.name] = (exact_means, reach)
+        return self.script.setdefault(draw.name, super().means(draw, exact_means, reach, published_scales))
 
 
 def run(model, values, sizes=None, script=None):
@@ -200,6 +200,7 @@ CORNERS = np.array([[x, y, z] for x in (-100.0, 100.0) for y in (-100.0, 100.0) 
 ADDED = [*CORNERS, np.zeros(3), np.full(3, 1e300), np.array([-1e9, 3.0, 100.0])]
 
 
+@pytest.mark.slow
 @every_sound
 @pytest.mark.parametrize("added", range(len(ADDED)))
 def test_one_row_more_changes_what_is_paid_for_and_no_more(variant, added):
@@ -297,7 +298,7 @@ def test_clusters_are_kept_by_their_noisy_sizes_alone():
 def test_noise_of_a_centre_has_the_planned_deviation(variant):
     plan = plan_of(d=5, variant=variant)
     reach = np.random.default_rng(0).integers(300, 10**6, 4000)
-    noisy = Door(plan, seed=3).means("averages", np.zeros((4000, 5), dtype=np.int64), reach)
+    noisy = LabDoor(plan, seed=3).means(AVERAGES, np.zeros((4000, 5), dtype=np.int64), reach)
     squares = ((noisy / reach[:, None]) ** 2).sum()
 
     def p_value(multiplier):
@@ -313,13 +314,13 @@ def test_noise_of_a_centre_has_the_planned_deviation(variant):
 def test_the_door_refuses_what_is_not_planned():
     means, reach = np.zeros((2, 3), dtype=np.int64), np.array([10**5, 10**5])
     with pytest.raises(BudgetError, match="repeat published code"):
-        Door(plan_of(), seed=0).means("averages", means, reach, np.full((2, 3), 1e6))
+        LabDoor(plan_of(), seed=0).means(AVERAGES, means, reach, np.full((2, 3), 1e6))
     with pytest.raises(BudgetError, match="one row per person"):
-        Door(plan_of(), rows_per_person=2, seed=0).cover("candidates", np.zeros((5, 2)), [0.1], 1.0, 3)
-    door = Door(plan_of(), seed=0)
-    door.cover("candidates", np.zeros((5, 2)), [0.1], 1.0, 3)
+        LabDoor(plan_of(), rows_per_person=2, seed=0).cover(CANDIDATES, np.zeros((5, 2)), [0.1], 1.0, 3)
+    door = LabDoor(plan_of(), seed=0)
+    door.cover(CANDIDATES, np.zeros((5, 2)), [0.1], 1.0, 3)
     with pytest.raises(BudgetError, match="not open"):
-        door.cover("candidates", np.zeros((5, 2)), [0.1], 1.0, 3)
+        door.cover(CANDIDATES, np.zeros((5, 2)), [0.1], 1.0, 3)
 
 
 def test_noise_too_large_to_represent_is_refused_before_anything_is_drawn():
@@ -339,6 +340,7 @@ def test_much_epsilon_finds_the_means_of_the_clusters(blobs, middles, variant):
     assert distances.min(axis=1).max() < 2.0
 
 
+@pytest.mark.slow
 @every_variant
 def test_time_of_a_fit_is_no_matter_of_hours(variant):
     """All scales of a table that fits no lattice: rows on a line, rows in one point, rows far apart."""
@@ -357,13 +359,13 @@ def published(**parameters):
 
 def test_published_noise_is_the_square_of_sigma(monkeypatch):
     scales = []
-    true_means = Door.means
+    true_means = LabDoor.means
 
-    def note(self, name, exact_means, reach, published_scales=None):
+    def note(self, draw, exact_means, reach, published_scales=None):
         scales.append((reach, published_scales))
-        return true_means(self, name, exact_means, reach, published_scales)
+        return true_means(self, draw, exact_means, reach, published_scales)
 
-    monkeypatch.setattr(Door, "means", note)
+    monkeypatch.setattr(LabDoor, "means", note)
     model = published().fit(groups())
     [(_, used)] = scales
     budget = Budget.of(model._settings())
@@ -389,7 +391,7 @@ def test_published_scaling_is_that_of_the_largest_row():
     table = groups()
     far = np.vstack([table, [1e4, 0.0, 0.0]])
     own, shrunk = (
-        em_mc._published_projection(rows_of(values, clip=False), Door(plan_of(), seed=0), 3)[:2000]
+        em_mc._published_projection(rows_of(values, clip=False), LabDoor(plan_of(), seed=0), 3)[:2000]
         for values in (table, far)
     )
     norm = np.sqrt((own**2).sum(axis=1).max())

@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from dpmondrian.privacy.accountants.joint import GAUSSIAN_SLACK, least_multiplier
 from dpmondrian.privacy.door import Door
 from dpmondrian_lab.peers import fast_lloyd
 from dpmondrian_lab.peers.base import PeerSettings
 from dpmondrian_lab.peers.fast_lloyd import FastLloyd, _folded, _Steps
+from dpmondrian_lab.peers.joint import GAUSSIAN_SLACK, least_multiplier
 from dpmondrian_lab.peers.packing import packed_points
 
 

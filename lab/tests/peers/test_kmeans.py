@@ -10,8 +10,8 @@ import pytest
 from sklearn import cluster
 from sklearn.base import clone
 
-from dpmondrian.release.statement import UnsoundStatement
 from dpmondrian_lab.peers.kmeans import KMeans
+from dpmondrian_lab.peers.statements import UnsoundStatement
 
 
 def test_it_is_scikit_learns_kmeans_with_one_start(blobs):

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from dpmondrian.privacy.accountants.joint import GAUSSIAN_SLACK
 from dpmondrian.privacy.door import Door
 from dpmondrian_lab.peers import lsh_splits
-from dpmondrian_lab.peers.lsh_splits import LSHSplits, leaf_noise, mean_noise
+from dpmondrian_lab.peers.joint import GAUSSIAN_SLACK
+from dpmondrian_lab.peers.lsh_splits import COUNT, LEAF_SUMS, MEAN_COUNT, MEAN_SUM, LSHSplits, leaf_noise, mean_noise
 
 # --- budget -------------------------------------------------------------------------------------------------------
 
@@ -25,14 +25,14 @@ def test_the_plan_has_the_published_shares():
     plan = plan_of()
     assert [draw.name for draw in plan.draws] == ["mean count", "mean sum", *["count"] * 21, "leaf sums"]
     assert [draw.level for draw in plan.draws if draw.name == "count"] == list(range(21))
-    assert plan.find("mean count", 0).cost == pytest.approx(0.02, rel=1e-5)
-    assert plan.find("mean sum").multiplier == pytest.approx(mean_noise(1.0, 1e-7), rel=1e-5)
-    assert plan.find("leaf sums").multiplier == pytest.approx(leaf_noise(1.0, 1e-7), rel=1e-5)
+    assert plan.find(MEAN_COUNT, 0).cost == pytest.approx(0.02, rel=1e-5)
+    assert plan.find(MEAN_SUM).multiplier == pytest.approx(mean_noise(1.0, 1e-7), rel=1e-5)
+    assert plan.find(LEAF_SUMS).multiplier == pytest.approx(leaf_noise(1.0, 1e-7), rel=1e-5)
     for level in range(21):
-        ratio = plan.find("count", level).multiplier / plan.find("leaf sums").multiplier
+        ratio = plan.find(COUNT, level).multiplier / plan.find(LEAF_SUMS).multiplier
         assert ratio == pytest.approx(20.0)
     assert 0.85 < plan.spent() <= 1.0
-    assert plan.find("leaf sums").multiplier > leaf_noise(1.0, 1e-7) * (1 + 0.5 * GAUSSIAN_SLACK)
+    assert plan.find(LEAF_SUMS).multiplier > leaf_noise(1.0, 1e-7) * (1 + 0.5 * GAUSSIAN_SLACK)
 
 
 # --- thresholds ---------------------------------------------------------------------------------------------------
@@ -75,9 +75,9 @@ def grow(monkeypatch):
     asked, grown = {}, []
     counts, true_grow = Door.counts, lsh_splits._grow
 
-    def note_counts(self, level, exact_counts, name="count"):
-        released = counts(self, level, exact_counts, name)
-        if name == "count":
+    def note_counts(self, draw, level, exact_counts):
+        released = counts(self, draw, level, exact_counts)
+        if draw == COUNT:
             asked[level] = (np.array(exact_counts), released)
         return released
 
@@ -128,6 +128,7 @@ def plain_tree(seen, least):
     return leaves
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("epsilon", [0.3, 5.0, 200.0])
 def test_the_tree_is_that_of_a_plain_reading(blobs, grow, seed, epsilon):
@@ -214,6 +215,7 @@ def means_found(monkeypatch):
     return found
 
 
+@pytest.mark.slow
 def test_the_private_mean_is_within_the_box_and_right_on_average(blobs, means_found):
     for seed in range(30):
         for rows in (blobs, blobs[:2]):

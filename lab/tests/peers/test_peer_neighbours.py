@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
 from dpmondrian import Column, Schema
-from dpmondrian.privacy.door import Door
 from dpmondrian.tables.frames import read_table
 from dpmondrian_lab.audit import compare_runs
 from dpmondrian_lab.audit.recording import record
 from dpmondrian_lab.peers import fast_lloyd, lsh_splits, rows
 from dpmondrian_lab.peers.dp_lloyd import DPLloyd
 from dpmondrian_lab.peers.fast_lloyd import FastLloyd
-from dpmondrian_lab.peers.lsh_splits import LSHSplits
+from dpmondrian_lab.peers.lab_door import LabDoor
+from dpmondrian_lab.peers.lsh_splits import COUNT, LSHSplits
 from dpmondrian_lab.peers.pe_means import PEMeans
 from dpmondrian_lab.peers.rows import FixedPointRows
 
@@ -45,7 +45,7 @@ def one_thread():
 every_peer = pytest.mark.parametrize("name", PEERS)
 
 
-def algorithm(peer, door=Door):
+def algorithm(peer, door=LabDoor):
     """Return the peer's algorithm as a function of a table."""
     run_settings = peer._settings()
     clip = peer._published_code_clips or not run_settings.published
@@ -57,7 +57,7 @@ def algorithm(peer, door=Door):
     return centres_of
 
 
-def compare(peer, table, neighbour, seed=0, door=Door):
+def compare(peer, table, neighbour, seed=0, door=LabDoor):
     """Record a run, replay what it released on the neighbour; return the part of each price that is used."""
     findings = compare_runs(algorithm(peer, door), table, neighbour, seed=seed)
     if "failure" in findings.kinds:  # which is no way to catch a mistake
@@ -80,7 +80,7 @@ CORNERS = [[x, y, z] for x in (0.0, 100.0) for y in (-1.0, 1.0) for z in (0.0, 1
 ADDED = [*CORNERS, [-1e300] * 3, [1e300] * 3, [1e9, -1e9, 4.5], [50.0, 0.0, 5.0], [20.0, -0.6, 2.0]]
 
 
-def compare_all(peer, table, door=Door):
+def compare_all(peer, table, door=LabDoor):
     """Compare a table with what adding or removing each of the adversarial rows makes of it."""
     used = {}
     for number, row in enumerate(ADDED):
@@ -91,6 +91,7 @@ def compare_all(peer, table, door=Door):
     return used
 
 
+@pytest.mark.slow
 @every_peer
 def test_one_row_more_or_less(name):
     used = compare_all(PEERS[name], base_rows())
@@ -116,6 +117,7 @@ def test_runs_do_what_these_tests_are_about():
     assert len(queries_of("LSH-Splits, one leaf", base_rows())[-1].exact) == 1
 
 
+@pytest.mark.slow
 @every_peer
 @pytest.mark.parametrize("n_rows", [0, 1, 2])
 def test_tiny_tables(name, n_rows):
@@ -139,6 +141,7 @@ row_values = st.tuples(
 )
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None, max_examples=120)
 @given(
     st.lists(row_values, max_size=25),
@@ -203,7 +206,7 @@ def only_filled_children(door, level, node, counts, beyond, least):
     filled = exact > 0
     child_of = np.full(exact.shape, -1)
     child_of[filled] = np.arange(filled.sum())
-    return child_of, np.maximum(door.counts(level + 1, exact[filled]).astype(float), 1.0)
+    return child_of, np.maximum(door.counts(COUNT, level + 1, exact[filled]).astype(float), 1.0)
 
 
 def mean_from_the_data(exact_rows, door, published):
@@ -242,7 +245,7 @@ class HalfOfTheNoise:
         return self._sampler.public_seed(*purpose)
 
 
-class HalvesTheNoise(Door):
+class HalvesTheNoise(LabDoor):
     """Draws with half of the noise that is written in the ledger."""
 
     def __init__(self, *arguments):

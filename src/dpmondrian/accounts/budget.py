@@ -6,6 +6,7 @@ returns, so a run that is killed afterwards has paid: too much may be charged, n
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 import os
@@ -26,21 +27,22 @@ from dpmondrian.common.interrupts import lasting
 from dpmondrian.common.whole_files import put_file, remove_leftovers
 from dpmondrian.exceptions import BudgetError, ParameterError
 from dpmondrian.release.origin import Account, Cost
+from dpmondrian.release.unit import PERSON, Unit
 
 __all__ = ["Budget", "BudgetEntry", "BudgetState"]
 
 FORMAT = "dpmondrian budget"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+_VERSION_WITH_WORDS = 1
+"""Files of this version say the unit of privacy in words."""
 LARGEST_FILE = 64 * 2**20
 LONGEST_TEXT = 1000
 TOLERANCE = 1e-9
 """Ten charges of 0.1 are within a total of 1, although their floats may not be. A share of the total, and no more in all."""
-DEFAULT_UNIT = "one row"
 
 _CHARGED, _RELEASED = "charged", "released"
-_ENTRY_KEYS = {"id", "time", "purpose", "epsilon", "delta", "state", "release", "version"}
-_LATER_KEYS = frozenset({"unit"})
-"""Keys that files of earlier versions lack."""
+_ROW = Unit()
+_ENTRY_KEYS = {"id", "time", "purpose", "epsilon", "delta", "state", "release", "version", "unit"}
 _ID, _SHA256 = re.compile(r"[0-9a-z-]{1,64}"), re.compile(r"[0-9a-f]{64}")
 
 
@@ -61,8 +63,8 @@ class BudgetEntry:
         Digest of the release that was made for it (`Release.digest`).
     version : str
         Of the package.
-    unit : str
-        Whose privacy was paid for, in words: "one row", "one person, with at most 3 rows".
+    unit : Unit
+        Whose privacy was paid for.
     """
 
     id: str
@@ -73,13 +75,13 @@ class BudgetEntry:
     state: str = _CHARGED
     release: str | None = None
     version: str = __version__
-    unit: str = DEFAULT_UNIT
+    unit: Unit = _ROW
 
     def __post_init__(self) -> None:
         _demand(_is_text(self.id) and _ID.fullmatch(self.id), "an 'id' is not one")
         _demand(_is_utc(self.time), "a 'time' is not one in UTC")
         _demand(_is_text(self.purpose) and _is_text(self.version), "a 'purpose' or 'version' is not a text")
-        _demand(_is_text(self.unit) and self.unit, "a 'unit' is not a text")
+        _demand(isinstance(self.unit, Unit), "a 'unit' is not a unit of privacy")
         _demand(is_number(self.epsilon) and 0 < self.epsilon <= 1e6, "an 'epsilon' is not a number in (0, 1e6]")
         _demand(is_number(self.delta) and 0 <= self.delta < 1, "a 'delta' is not a number in [0, 1)")
         _demand(self.state in (_CHARGED, _RELEASED), "a 'state' is neither 'charged' nor 'released'")
@@ -118,7 +120,7 @@ class BudgetState:
         _demand(len(units) <= 1, "its entries have different units, and costs of different units do not add up")
 
     @property
-    def unit(self) -> str | None:
+    def unit(self) -> Unit | None:
         """Unit of privacy of all charges; None if there are none yet."""
         return self.entries[0].unit if self.entries else None
 
@@ -157,7 +159,7 @@ class BudgetState:
         }
         # A line per entry: easy to read, and json is twenty times as fast without indentation.
         encode = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
-        entries = ",\n    ".join(encode(vars(entry)) for entry in self.entries)
+        entries = ",\n    ".join(encode({**vars(entry), "unit": vars(entry.unit)}) for entry in self.entries)
         head = json.dumps(values, indent=2, allow_nan=False, ensure_ascii=False)[:-2]
         listed = f"[\n    {entries}\n  ]" if entries else "[]"
         return f'{head},\n  "entries": {listed}\n}}\n'
@@ -172,15 +174,13 @@ class BudgetState:
         _demand(isinstance(values, dict) and values.get("format") == FORMAT, f"its 'format' is not {FORMAT!r}")
         version = values.get("format_version")
         _demand(
-            version == FORMAT_VERSION and isinstance(version, int) and not isinstance(version, bool),
-            f"its format version is not {FORMAT_VERSION}, the one that this version of dpmondrian reads",
+            type(version) is int and version in (_VERSION_WITH_WORDS, FORMAT_VERSION),
+            f"its format version is not one that this version of dpmondrian reads, {_VERSION_WITH_WORDS} or {FORMAT_VERSION}",
         )
         _demand_keys(values, {"format", "format_version", "data_set", "total", "entries"}, "the file")
         _demand_keys(values["total"], {"epsilon", "delta"}, "'total'")
         _demand(isinstance(values["entries"], list), "its 'entries' are not a list")
-        for entry in values["entries"]:
-            _demand_keys(entry, _ENTRY_KEYS, "an entry", _LATER_KEYS)
-        entries = tuple(BudgetEntry(**entry) for entry in values["entries"])
+        entries = tuple(_entry_from_dict(entry, version) for entry in values["entries"])
         return cls(values["data_set"], values["total"]["epsilon"], values["total"]["delta"], entries)
 
 
@@ -234,7 +234,7 @@ class Budget:
         return _entry_of(self.read(), entry_id)
 
     def charge(
-        self, epsilon: float, delta: float, purpose: str, unit: str = DEFAULT_UNIT, entry_id: str | None = None
+        self, epsilon: float, delta: float, purpose: str, unit: Unit | None = None, entry_id: str | None = None
     ) -> str:
         """Return the id of a new charge, which is on the disk then; refuse what would exceed the totals.
 
@@ -244,8 +244,8 @@ class Budget:
             What a release will cost.
         purpose : str
             What it is for, in words for the holder of the data.
-        unit : str, default="one row"
-            Whose privacy it costs. All charges of a file have the same unit: the cost of a row says nothing about the cost of
+        unit : Unit, optional
+            Whose privacy it costs; None for one row. All charges of a file have the same unit: the cost of a row says nothing about the cost of
             a person with several.
         entry_id : str, optional
             Of a run that may have been charged before, and continues: it is charged once, however often it asks. None for a
@@ -259,7 +259,7 @@ class Budget:
         """
         epsilon, delta = check_epsilon(epsilon), check_delta(delta)
         _check_text("purpose", purpose)
-        _check_text("unit", unit, least=1)
+        unit = _ROW if unit is None else _checked_unit(unit)
         if entry_id is not None and not (_is_text(entry_id) and _ID.fullmatch(entry_id)):
             raise ParameterError(
                 parameter="entry_id",
@@ -296,11 +296,11 @@ class Budget:
             )
             self._write(replace(state, entries=entries), file)
 
-    def _check_unit(self, state: BudgetState, unit: str) -> None:
+    def _check_unit(self, state: BudgetState, unit: Unit) -> None:
         if state.unit not in (None, unit):
             raise BudgetError(
-                f"The budget {str(self.path)!r} counts what is spent per unit of privacy, and its unit is {state.unit!r}. A release that "
-                f"protects {unit!r} cannot be added to it. Nothing was charged.",
+                f"The budget {str(self.path)!r} counts what is spent per unit of privacy, and its unit is {str(state.unit)!r}. A release "
+                f"that protects {str(unit)!r} cannot be added to it. Nothing was charged.",
                 "Protect the same unit as before, or keep another budget file for the other one.",
             )
 
@@ -430,6 +430,33 @@ def _parsed(content: bytes) -> BudgetState:
     return BudgetState.from_json(content.decode("utf-8"))
 
 
+def _entry_from_dict(values: Any, version: int) -> BudgetEntry:
+    """Return the entry that a file of this version describes; raise ValueError with the reason if it is none."""
+    if version == _VERSION_WITH_WORDS:
+        values = values | {"unit": _unit_in_words(values.get("unit"))} if isinstance(values, dict) else values
+    _demand_keys(values, _ENTRY_KEYS, "an entry")
+    try:
+        return BudgetEntry(**{**values, "unit": Unit.from_dict(values["unit"])})
+    except TypeError:
+        raise ValueError("a 'unit' is not a unit of privacy") from None
+
+
+def _unit_in_words(words: Any) -> dict[str, Any]:
+    """Return the unit that a file of version 1 says in words; the oldest files say none, and are about rows."""
+    if words in (None, "one row"):
+        return _ROW.to_dict()
+    several = re.fullmatch(r"one person with up to ([1-9]\d{0,8}) rows", str(words))
+    if several:
+        return Unit(PERSON, assumed_rows=int(several[1])).to_dict()
+    named = re.fullmatch("one person, told by column ('.*'|\".*\")", str(words))
+    _demand(named, "the words of a 'unit' are none that dpmondrian wrote")
+    assert named is not None
+    try:
+        return Unit(PERSON, person_id=ast.literal_eval(named[1])).to_dict()
+    except (SyntaxError, ValueError):
+        raise ValueError("the words of a 'unit' are none that dpmondrian wrote") from None
+
+
 def _entry_of(state: BudgetState, entry_id: str) -> BudgetEntry | None:
     return next((entry for entry in state.entries if entry.id == entry_id), None)
 
@@ -445,14 +472,25 @@ def _is_utc(value: Any) -> bool:
         return False
 
 
-def _check_text(name: str, value: Any, least: int = 0) -> None:
-    if not _is_text(value) or not value.isprintable() or len(value) < least:
+def _check_text(name: str, value: Any) -> None:
+    if not _is_text(value) or not value.isprintable():
         raise ParameterError(
             parameter=name,
-            rule=f"must be a text of one line, of {least} to {LONGEST_TEXT} characters",
+            rule=f"must be a text of one line, of at most {LONGEST_TEXT} characters",
             value=value,
             way_out="Shorten it.",
         )
+
+
+def _checked_unit(unit: Any) -> Unit:
+    if not isinstance(unit, Unit):
+        raise ParameterError(
+            parameter="unit",
+            rule="must be a Unit, such as the one of a release",
+            value=unit,
+            way_out="Leave it out for rows.",
+        )
+    return unit
 
 
 def _demand(condition: Any, reason: str) -> None:
@@ -460,8 +498,8 @@ def _demand(condition: Any, reason: str) -> None:
         raise ValueError(reason)
 
 
-def _demand_keys(values: Any, keys: set[str], where: str, optional: frozenset[str] = frozenset()) -> None:
-    found = set(values) - optional if isinstance(values, dict) else None
+def _demand_keys(values: Any, keys: set[str], where: str) -> None:
+    found = set(values) if isinstance(values, dict) else None
     _demand(found == keys, f"the fields of {where} must be {sorted(keys)}")
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from dpmondrian._version import __version__
 from dpmondrian.exceptions import BudgetError, FinishedRunError, ParameterError, WayOut
 from dpmondrian.release.origin import Account, Origin, is_data_set_name, today
-from dpmondrian.release.statement import unit_words
+from dpmondrian.release.unit import unit_of
 
 if TYPE_CHECKING:
     from dpmondrian.accounts.budget import Budget
@@ -112,7 +112,7 @@ class Spending:
         self._account: Account | None = None
         self._journal = journal
         self._settings = settings
-        self._unit = unit_words(settings.rows_per_person, settings.person_id)
+        self._unit = unit_of(settings.rows_per_person, settings.person_id)
         self._estimate = schema.estimate
         self._bounds_epsilon = schema.bounds_epsilon(settings.rows_per_person, settings.person_id)
         self._progress = progress

@@ -136,7 +136,7 @@ def cluster(
         if as_json:
             say_text(json.dumps(_document(release, folder, labels), indent=2))
         elif not quiet:
-            _print(release, facts, folder, labels)
+            _print(release, folder, labels)
 
 
 def cluster_files(
@@ -338,13 +338,12 @@ def _document(release: Release, folder: Path, labels: bool) -> dict[str, Any]:
     }
 
 
-def _print(release: Release, facts: Public, folder: Path, labels: bool) -> None:
+def _print(release: Release, folder: Path, labels: bool) -> None:
     from dpmondrian.cli.show import print_clusters
     from dpmondrian.forecast.doubts import noisy_rows
     from dpmondrian.privacy.promise import promise_doubts
 
-    # Without a word about people, sizes are numbers of rows.
-    print_clusters(release, "people" if facts.people_known and facts.rows_per_person == 1 else "rows")
+    print_clusters(release)
     say(f"Written to {folder}: release.json, centres.csv and report.html (open it in a browser).")
     if not release.privacy.releasable:
         say(_NOT_RELEASABLE)

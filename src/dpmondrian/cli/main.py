@@ -2,10 +2,9 @@
 
 Exit codes: 0, 1 for a failure, 2 for wrong use, 128 and the number of a signal that ended it: 130 for an interrupt.
 
-The commands themselves are imported inside, so that an interrupt meanwhile does not end in a traceback.
+Everything is imported inside, so that an interrupt meanwhile does not end in a traceback. What remains is the start of Python itself
+and the loading of three small files, in which an interrupt is Python's: a traceback, and an end by the signal. Nothing has been read then.
 """
-
-from __future__ import annotations
 
 import os
 

@@ -57,7 +57,7 @@ def plan(
       dpm plan --rows 100000 --schema schema.toml --clusters 20 --picture plan.png
     """  # noqa: D301
     _check_picture(picture)
-    columns, most_rows = _columns(schema, bounds or [])
+    columns, most_rows, person_id = _columns(schema, bounds or [])
     from dpmondrian.forecast import forecast
 
     expected = forecast(
@@ -69,6 +69,7 @@ def plan(
         rows_per_person=most_rows if rows_per_person is None else rows_per_person,
         expected_clusters=clusters,
         spread=spread,
+        person_id=person_id,
     )
     if picture is not None:
         _draw(expected, picture)
@@ -87,14 +88,13 @@ def _check_picture(picture: Path | None) -> None:
             f"The name of the picture must end with one of {', '.join(_PICTURES)}. Got {picture.name!r}.",
             param_hint="--picture",
         )
-    from dpmondrian.show.drawing import drawing
+    from dpmondrian.show.plots.drawing import pyplot
 
-    with drawing():
-        pass
+    pyplot()
 
 
-def _columns(schema: Path | None, bounds: list[str]) -> tuple[Schema, int]:
-    """Return the columns, and the most rows of one person, from a file or from options."""
+def _columns(schema: Path | None, bounds: list[str]) -> tuple[Schema, int, str | None]:
+    """Return the columns, the most rows of one person, and the column that identifies people, from a file or from options."""
     from dpmondrian.schema.columns import Schema
     from dpmondrian.schema.files import bounds_from_options, read_schema
 
@@ -105,9 +105,9 @@ def _columns(schema: Path | None, bounds: list[str]) -> tuple[Schema, int]:
         )
     if schema is not None:
         table = read_schema(schema)
-        return table.schema, table.rows_per_person
+        return table.schema, table.rows_per_person, table.person_id
     facts = bounds_from_options(bounds)
-    return Schema.from_bounds(facts, list(facts), [False] * len(facts)), 1
+    return Schema.from_bounds(facts, list(facts), [False] * len(facts)), 1, None
 
 
 def _draw(expected: Forecast, path: Path) -> None:
@@ -115,7 +115,7 @@ def _draw(expected: Forecast, path: Path) -> None:
     import io
 
     from dpmondrian.common.whole_files import put_bytes
-    from dpmondrian.show.drawing import drawing
+    from dpmondrian.show.plots.drawing import drawing
 
     content = io.BytesIO()
     with drawing() as pyplot:
@@ -128,13 +128,14 @@ def _draw(expected: Forecast, path: Path) -> None:
 def _print(expected: Forecast, picture: Path | None) -> None:
     """Print warnings, sentences, and the table of three runs."""
     from dpmondrian.cli.show import console, table_of
-    from dpmondrian.show.forecast_words import EXPLANATION, headings, sentences, table_rows
+    from dpmondrian.show.texts.forecast import headings, sentences, table_rows
+    from dpmondrian.show.words import ENGLISH as WORDS
 
     for warning in expected.warnings:
-        say(f"Warning: {warning}", red=True)
+        say(WORDS("forecast.warning", sentence=warning), red=True)
     for sentence in sentences(expected):
         say(sentence)
     console().print(table_of(headings(expected), table_rows(expected)))
-    say_text(EXPLANATION)
+    say_text(WORDS("forecast.interval"))
     if picture is not None:
         say(f"Written: {picture}")

@@ -86,16 +86,10 @@ def _n_fitting(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -
     return len(head)
 
 
-def print_clusters(release: Release, counted: str | None = None) -> None:
-    """Print size and centre of the clusters of a release, each with its standard error; of very many the first ones.
-
-    Parameters
-    ----------
-    release : Release
-    counted : str, optional
-        What sizes are numbers of; None: what the release says.
-    """
-    from dpmondrian.show.report.selection import counted_in
+def print_clusters(release: Release) -> None:
+    """Print size and centre of the clusters of a release, each with its standard error; of very many the first ones."""
+    from dpmondrian.show.texts import counted_text
+    from dpmondrian.show.words import ENGLISH as WORDS
 
     names = release.schema.centre_names[:_MOST_COLUMNS]
     rows = [
@@ -108,7 +102,7 @@ def print_clusters(release: Release, counted: str | None = None) -> None:
             zip(release.sizes, release.size_errors, release.centres, release.centre_errors, strict=True)
         )
     ]
-    head = ("cluster", counted or counted_in(release), *names)
+    head = (WORDS("table.cluster"), counted_text(release.tree.counted), *names)
     n_names = print_fitting(head, rows[:_MOST_CLUSTERS], _title(release)) - 2
     more = [(len(rows) - _MOST_CLUSTERS, "cluster"), (len(release.schema.centre_names) - n_names, "column")]
     left_out = " and ".join(plural(number, f"more {what}") for number, what in more if number > 0)
@@ -118,11 +112,16 @@ def print_clusters(release: Release, counted: str | None = None) -> None:
 
 def _title(release: Release) -> str:
     """Return how many clusters there are, and what they cost in all."""
+    from dpmondrian.show.words import ENGLISH as WORDS
+
     privacy = release.privacy
-    total = f"epsilon = {privacy.epsilon + privacy.bounds_epsilon:g}"
-    if privacy.bounds_epsilon:
-        total += f" ({privacy.bounds_epsilon:g} of it for the bounds)"
-    return f"{plural(len(release.centres), 'cluster')}, {total}, delta = {privacy.delta:g}"
+    numbers = {
+        "n": len(release.centres),
+        "epsilon": f"{privacy.epsilon + privacy.bounds_epsilon:g}",
+        "bounds_epsilon": f"{privacy.bounds_epsilon:g}",
+        "delta": f"{privacy.delta:g}",
+    }
+    return WORDS("table.title.bounds" if privacy.bounds_epsilon else "table.title", **numbers)
 
 
 def print_comparison(compared: Comparison) -> None:

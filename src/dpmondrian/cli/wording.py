@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 from typing import Any
 
 from dpmondrian.exceptions import WayOut, Wording
@@ -48,6 +49,8 @@ _WAYS_OUT = {
     WayOut.ALLOW_CUTS: "Add a numeric column, or allow cuts between categories with 'cut = true' in a schema file; or give --k.",
     WayOut.TAKE_RELEASE: "For a new run delete the file, or give another one with --checkpoint.",
 }
+_WITHOUT_REASON = re.compile("without exception set|without setting an exception")
+"""What Python says of a library that failed and set no error: mostly one that was refused memory and did not expect that."""
 _REASONS = {
     errno.ENOENT: "does not exist. Check its name and folder",
     errno.EISDIR: "is a folder. Give a file",
@@ -95,6 +98,11 @@ def scarcity_sentence(error: BaseException) -> str:
         return (
             "the system gives this process no more memory. Free some, or raise the limit of the process (ulimit -v) or container; "
             "options --threads 1 and a lower --memory take less."
+        )
+    if isinstance(error, SystemError) and _WITHOUT_REASON.search(text):
+        return (
+            "a library failed and did not say why, as happens where memory is scarce. Free some, or raise the limit of the process "
+            "(ulimit -v) or container; options --threads 1 and a lower --memory take less. If there is enough, it is a defect."
         )
     if "shared object" in text:
         return (

@@ -24,34 +24,23 @@ from dpmondrian.dpm.centres.lloyd import (
     without_empty,
 )
 from dpmondrian.dpm.centres.paper import domain_means
+from dpmondrian.dpm.draws import COUNT, LEVEL
 from dpmondrian.dpm.joining.bridges import Bridges, hidden_by_noise, measure_bridges
-from dpmondrian.dpm.joining.hierarchy import join_leaves, with_hierarchy
+from dpmondrian.dpm.joining.hierarchy import Hierarchy, hierarchy_of, join_leaves
 from dpmondrian.dpm.joining.joins import Joins
+from dpmondrian.dpm.plan import paper_offsets
 from dpmondrian.dpm.scores import STEPS
 from dpmondrian.dpm.scores.combine import Score
 from dpmondrian.dpm.scores.valley import ValleyScore
 from dpmondrian.dpm.settings import Settings
-from dpmondrian.dpm.tree.consistency import consistent_counts
-from dpmondrian.dpm.tree.grower import GrownTree, SplitRule, grow
+from dpmondrian.dpm.tree.grower import GrownTree, SplitRule, consistent_counts, grow
 from dpmondrian.dpm.tree.intervals import choose_n_intervals
 from dpmondrian.engines.base import Engine
 from dpmondrian.engines.grid import Grid
 from dpmondrian.privacy.door import Door
-from dpmondrian.privacy.plan import (
-    CENTRE_PARTS,
-    CENTRE_PARTS_WITH_K,
-    Plan,
-    paper_offsets,
-    paper_plan,
-    pld_plan,
-    pure_plan,
-    with_categories,
-    zcdp_plan,
-)
-from dpmondrian.release.tree import Tree, release_tree
 from dpmondrian.schema.columns import Schema
 
-__all__ = ["WIDENING", "Clustering", "cluster", "make_plan", "split_rule"]
+__all__ = ["WIDENING", "Clustering", "cluster", "split_rule"]
 
 ATTEMPTS = 4
 """How often a node may try to find a cut, on as many levels."""
@@ -76,38 +65,42 @@ tell an empty leaf from others afterwards."""
 
 @dataclass(frozen=True)
 class Clustering:
-    """Released clusters, largest first, and the tree they came from.
+    """Clusters, largest first, and the tree they came from: released values only, in the grid's units.
 
-    `cluster_of_node` maps the node in which the engine left a row to the cluster it most likely belongs to. The tree holds
-    the hierarchy of its leaves, where that was measured.
+    Attributes
+    ----------
+    centres, centre_errors : float64 array of shape (n_clusters, n_columns)
+    sizes, size_errors : float64 array of shape (n_clusters,)
+    grid : Grid
+        In whose codes the tree's cuts are.
+    tree : GrownTree
+    node_sizes, node_size_errors : float64 array of shape (n_nodes,)
+        Of all nodes of the tree; they add up along it.
+    cluster_of_leaf : int64 array of shape (n_leaves,)
+    hierarchy : Hierarchy or None
+        Of the leaves, where that was measured.
+    cluster_of_node : int64 array
+        From the node in which the engine left a row to the cluster it most likely belongs to.
     """
 
     centres: NDArray[np.float64]
     centre_errors: NDArray[np.float64]
     sizes: NDArray[np.float64]
     size_errors: NDArray[np.float64]
-    tree: Tree
+    grid: Grid
+    tree: GrownTree
+    node_sizes: NDArray[np.float64]
+    node_size_errors: NDArray[np.float64]
+    cluster_of_leaf: NDArray[np.int64]
+    hierarchy: Hierarchy | None
     cluster_of_node: NDArray[np.int64]
-
-
-def make_plan(settings: Settings) -> Plan:
-    """Return the plan of a run, made from public parameters before any row is read."""
-    if settings.paper:
-        return paper_plan(settings.epsilon, settings.delta, settings.max_depth, settings.shares)
-    parts = CENTRE_PARTS if settings.finds_k else CENTRE_PARTS_WITH_K
-    if settings.categories != "none":
-        parts = with_categories(parts, only=settings.categories == "all")
-    if settings.delta == 0.0:
-        return pure_plan(settings.epsilon, settings.max_depth, settings.shares, parts)
-    make = pld_plan if settings.accountant == "pld" else zcdp_plan
-    return make(settings.epsilon, settings.delta, settings.max_depth, settings.shares, parts)
 
 
 def cluster(engine: Engine, door: Door, schema: Schema, settings: Settings) -> Clustering:
     """Return private clusters of the engine's rows. The last columns of the schema are the directions, if there are any."""
     grid = Grid.with_windows(schema, settings.windows, len(schema.columns) - settings.directions)
     door.check_noise_fits(float(grid.measured.last_place.sum() + grid.n_measured), grid.n_measured)
-    [noisy_total] = door.counts(0, [engine.encode(grid)]).tolist()
+    [noisy_total] = door.counts(COUNT, 0, [engine.encode(grid)]).tolist()
     if settings.paper and settings.max_depth > 0:
         grid = Grid.with_intervals(schema, choose_n_intervals(engine, door, noisy_total, grid.n_columns))
         engine.encode(grid)
@@ -130,7 +123,7 @@ def cluster(engine: Engine, door: Door, schema: Schema, settings: Settings) -> C
         if settings.finds_k:
             cells, new_number = without_empty(cells)
             found = replace(found, cluster_of_leaf=new_number[found.cluster_of_leaf])
-    return _clustering(grid, tree, noisy_sizes, size_errors, found, cells, settings)
+    return _clustering(grid, tree, noisy_sizes, size_errors, found, cells)
 
 
 @dataclass(frozen=True)
@@ -157,7 +150,7 @@ def split_rule(door: Door, settings: Settings, grid: Grid) -> SplitRule:
         if settings.min_cluster_size is not None:
             least = noisy_total / MOST_LEAVES if settings.finds_k else 1.0
             return max(float(settings.min_cluster_size), least)
-        floor = 1.0 if settings.paper else noise_floor * door.count_deviation(level)
+        floor = 1.0 if settings.paper else noise_floor * door.deviation(COUNT, level)
         return max(least_share * noisy_total, floor, 1.0)
 
     if settings.finds_k:
@@ -181,7 +174,7 @@ def split_rule(door: Door, settings: Settings, grid: Grid) -> SplitRule:
 
 def _sizes(tree: GrownTree, door: Door, settings: Settings) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return sizes and standard errors of all nodes: fitted along the tree, or as drawn for the paper."""
-    variances = [door.count_deviation(level) ** 2 for level in range(settings.max_depth + 1)]
+    variances = [door.deviation(COUNT, level) ** 2 for level in range(settings.max_depth + 1)]
     if settings.paper:
         drawn = np.array([float(node.noisy_count) for node in tree.nodes])
         return drawn, np.sqrt([variances[node.level] for node in tree.nodes])
@@ -254,7 +247,7 @@ def _best_level(
     centres = np.array([np.average(means.places[leaves], axis=0, weights=sizes[leaves]) for leaves in leaves_of])
     taken = np.array([np.isin(groups, level) for level in levels])
     exact_scores = engine.silhouettes(np.rint(centres).astype(np.int64), taken, STEPS)
-    [chosen] = door.select("level", None, [exact_scores], [STEPS], "silhouette steps")
+    [chosen] = door.select(LEVEL, None, [exact_scores], [STEPS])
     return chosen
 
 
@@ -271,22 +264,26 @@ def _clustering(
     size_errors: NDArray[np.float64],
     found: _Found,
     cells: Cells,
-    settings: Settings,
 ) -> Clustering:
     """Return the clusters in the data's units, largest first. Post-processing."""
     measured = grid.measured
     order = np.argsort(-cells.sizes, kind="stable")
     rank = np.argsort(order)
-    counted = "people" if settings.person_id is not None and settings.rows_per_person == 1 else "rows"
-    tree = release_tree(grown, grid, sizes, size_errors, rank[found.cluster_of_leaf], counted)
+    cluster_of_leaf = rank[found.cluster_of_leaf]
+    hierarchy = None
     if found.leaf_means is not None:
-        tree = with_hierarchy(tree, measured.values(found.leaf_means.places), found.bridges, found.joins)
+        hierarchy = hierarchy_of(grown, measured.values(found.leaf_means.places), found.bridges, found.joins)
     return Clustering(
         centres=measured.values(cells.means.places[order]),
         centre_errors=measured.step * cells.means.errors[order],
         sizes=np.maximum(cells.sizes[order], 0.0),
         size_errors=cells.size_errors[order],
-        tree=tree,
+        grid=grid,
+        tree=grown,
+        node_sizes=sizes,
+        node_size_errors=size_errors,
+        cluster_of_leaf=cluster_of_leaf,
+        hierarchy=hierarchy,
         # After Lloyd steps the engine's nodes are the cells, in the order before sorting by size.
-        cluster_of_node=tree.cluster if cells.of_node is None else rank[cells.of_node],
+        cluster_of_node=grown.by_node(cluster_of_leaf) if cells.of_node is None else rank[cells.of_node],
     )

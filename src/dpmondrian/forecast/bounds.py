@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpmondrian.common.checks import check_integer, is_number
+from dpmondrian.dpm.draws import COUNT
 from dpmondrian.dpm.scores import STEPS
 from dpmondrian.dpm.scores.centreness import centreness
 from dpmondrian.dpm.scores.combine import Score
@@ -75,7 +76,7 @@ def count_bound(design: Design, level: int = 0, beta: float = BETA, n_counts: in
     level = check_integer("level", level, 0, design.settings.max_depth, "Level 0 is the number of all rows.")
     n_counts = check_integer("n_counts", n_counts, 1, None, "One is a single count.")
     each = _checked_beta(beta) / n_counts
-    scale = design.plan.find("count", level).multiplier * design.settings.rows_per_person
+    scale = design.plan.find(COUNT, level).multiplier * design.settings.rows_per_person
     if design.is_gaussian:
         return scale * math.sqrt(2.0 * math.log(2.0 / each))
     beyond = math.log(2.0 / (each * (1.0 + math.exp(-1.0 / scale))))  # P[|X| >= x] = 2 exp(-x/s) / (1 + exp(-1/s))

@@ -19,6 +19,7 @@ from dpmondrian.common.checks import is_number, nearest_names
 from dpmondrian.dpm.algorithm import WIDENING
 from dpmondrian.dpm.centres.clipped import candidate_radii, expected_distance, radius_prior, vector_lengths
 from dpmondrian.dpm.centres.lloyd import SMALLEST_CELL
+from dpmondrian.dpm.draws import CATEGORY_SUMS, CELL_COUNT, CLIPPED_SUMS, COARSE_SUMS, RADIUS
 from dpmondrian.engines.grid import Grid
 from dpmondrian.exceptions import ParameterError
 from dpmondrian.forecast.counts import interval_factor
@@ -202,9 +203,9 @@ class _Model:
 
         They follow from the errors of a cluster of usual size.
         """
-        first = self._radius(self._coarse(self.design.cluster_rows), "radius", 1)
+        first = self._radius(self._coarse(self.design.cluster_rows), 1)
         merged = self._merged(self.design.cluster_rows, first)
-        return first, self._radius(merged, "radius", self._lloyd_steps[0])
+        return first, self._radius(merged, self._lloyd_steps[0])
 
     def errors(self, rows: float) -> NDArray[np.float64]:
         """Return the errors of the centre of a cluster with so many rows after the last step."""
@@ -212,13 +213,13 @@ class _Model:
         errors, steps = self._merged(rows, first), self._lloyd_steps
         for step in steps:
             widening = WIDENING if step == steps[0] and self.design.settings.finds_k else 1.0
-            noisiest = SMALLEST_CELL * self.design.deviation("cell count", step)
+            noisiest = SMALLEST_CELL * self.design.deviation(CELL_COUNT, step)
             errors = self._clipped(step, errors, radius * widening, max(rows, noisiest), self._corner)
         return errors
 
     @property
     def _lloyd_steps(self) -> list[int]:
-        return self.design.plan.steps("cell count")
+        return self.design.plan.steps(CELL_COUNT)
 
     @cached_property
     def _corner(self) -> NDArray[np.float64]:
@@ -238,7 +239,7 @@ class _Model:
             shape = np.sqrt(half_widths * half_widths.sum())
         else:
             shape = np.cbrt(half_widths) * np.cbrt(half_widths**2).sum()
-        return shape * (self.design.deviation("coarse sums", None) * self.leaves_per_cluster / max(rows, 1.0))
+        return shape * (self.design.deviation(COARSE_SUMS, None) * self.leaves_per_cluster / max(rows, 1.0))
 
     def _merged(self, rows: float, radius: float) -> NDArray[np.float64]:
         """Return the errors of the first centre of a cluster: the mean of its leaves' centres."""
@@ -255,9 +256,9 @@ class _Model:
             farthest = vector_lengths(corner[None, numeric], self.norm)
             so_far = np.minimum(vector_lengths(errors[None, numeric], self.norm), farthest)
             reach = np.minimum(expected_distance(radius, so_far, self.norm), farthest)
-            after[numeric] = self.design.deviation("clipped sums", step) * float(reach[0]) / max(rows, 1.0)
+            after[numeric] = self.design.deviation(CLIPPED_SUMS, step) * float(reach[0]) / max(rows, 1.0)
         if not numeric.all():
-            after[~numeric] = self.design.deviation("category sums", step) * self._category_shape / max(rows, 1.0)
+            after[~numeric] = self.design.deviation(CATEGORY_SUMS, step) * self._category_shape / max(rows, 1.0)
         return after
 
     @cached_property
@@ -277,7 +278,7 @@ class _Model:
             shape = np.cbrt(lengths / sizes) * np.cbrt(lengths**2 * sizes).sum()
         return np.repeat(shape, sizes)
 
-    def _radius(self, errors: NDArray[np.float64], name: str, step: int) -> float:
+    def _radius(self, errors: NDArray[np.float64], step: int) -> float:
         """Return the radius that is chosen on average, root mean square, if rows are Gaussian around their centre."""
         numeric = self._numeric
         if not numeric.any():
@@ -291,7 +292,7 @@ class _Model:
             np.hypot(self.deviations[numeric], errors), 1.0
         )  # rows of one category have none; a place is very little
         inside = self._share_within(expected_distance(radii, error, self.norm), spread)
-        scale = self.design.plan.find(name, step).multiplier * self.design.settings.rows_per_person
+        scale = self.design.plan.find(RADIUS, step).multiplier * self.design.settings.rows_per_person
         scores = (n_rows * inside - prior) / scale
         weights = np.exp(scores - scores.max())
         return math.sqrt(float((weights * radii**2).sum() / weights.sum()))

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from dpmondrian.common.checks import check_choice, check_integer
+from dpmondrian.dpm.draws import CELL_COUNT, COUNT
 from dpmondrian.forecast.design import Design
 
 __all__ = ["SizeError", "count_error", "interval_factor"]
@@ -71,11 +72,11 @@ def count_error(design: Design, of: str = "cluster", level: int | None = None) -
 def _leaf_variance(design: Design, level: int) -> float:
     """Return the variance of a leaf's size from its own count and those of its rejected cuts."""
     rows = design.n_rows / 2.0**level
-    precision = design.deviation("count", level) ** -2
+    precision = design.deviation(COUNT, level) ** -2
     for attempt in range(1, design.rule.attempts + 1):
         later = level + attempt
         if later <= design.settings.max_depth and rows >= 2.0 * design.size_limit(later):
-            precision += 0.5 * design.deviation("count", later) ** -2
+            precision += 0.5 * design.deviation(COUNT, later) ** -2
     return 1.0 / precision
 
 
@@ -84,12 +85,12 @@ def _node_variance(design: Design, level: int, leaf_level: int) -> float:
     if level == leaf_level:
         return _leaf_variance(design, level)
     children = 2.0 * _node_variance(design, level + 1, leaf_level)
-    return 1.0 / (design.deviation("count", level) ** -2 + 1.0 / children)
+    return 1.0 / (design.deviation(COUNT, level) ** -2 + 1.0 / children)
 
 
 def _cell_variance(design: Design) -> float:
     """Return the variance of a cluster's size: its last count, corrected so that all add up to the total."""
-    last = design.plan.steps("cell count")[-1]
+    last = design.plan.steps(CELL_COUNT)[-1]
     total = _node_variance(design, 0, design.leaf_level)
     n_clusters = design.expected_clusters
-    return design.deviation("cell count", last) ** 2 * (1.0 - 1.0 / n_clusters) + total / n_clusters**2
+    return design.deviation(CELL_COUNT, last) ** 2 * (1.0 - 1.0 / n_clusters) + total / n_clusters**2

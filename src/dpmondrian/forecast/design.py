@@ -14,14 +14,18 @@ from typing import Any
 import numpy as np
 
 from dpmondrian.common.checks import check_integer
-from dpmondrian.dpm.algorithm import make_plan, split_rule
+from dpmondrian.dpm.algorithm import split_rule
+from dpmondrian.dpm.draws import SPLIT
+from dpmondrian.dpm.plan import make_plan
 from dpmondrian.dpm.scores import STEPS
 from dpmondrian.dpm.settings import DEFAULTS, Settings, checked_settings
 from dpmondrian.dpm.tree.grower import SplitRule
 from dpmondrian.engines.grid import Grid
 from dpmondrian.exceptions import ParameterError
 from dpmondrian.privacy.door import Door
+from dpmondrian.privacy.draws import Draw
 from dpmondrian.privacy.plan import Plan
+from dpmondrian.release.unit import counted_in
 from dpmondrian.schema.columns import Schema
 from dpmondrian.schema.coordinates import Coordinates
 
@@ -96,8 +100,8 @@ class Design:
 
     @property
     def counted(self) -> str:
-        """What sizes are numbers of, in words; that every row is another person was not said."""
-        return "rows"
+        """What sizes are numbers of: "rows" or "people", as in the release of such a run."""
+        return counted_in(self.settings.rows_per_person, self.settings.person_id)
 
     @property
     def cluster_rows(self) -> float:
@@ -117,9 +121,9 @@ class Design:
             level += 1
         return level
 
-    def deviation(self, name: str, level: int | None) -> float:
+    def deviation(self, draw: Draw, level: int | None) -> float:
         """Return the standard deviation of a draw's noise, per unit of what one row can change."""
-        return self.door.count_deviation(level, name)
+        return self.door.deviation(draw, level)
 
     def size_limit(self, level: int) -> float:
         """Return the least size of a side that is made on this level."""
@@ -128,7 +132,7 @@ class Design:
     def split_scale(self, level: int) -> float:
         """Return the scale of the selection of a level in rows: a cut so many rows worse is e times less likely."""
         width = self.rule.selection_range(self.n_rows, level) * self.settings.rows_per_person
-        return self.plan.find("split", level).multiplier * width / STEPS
+        return self.plan.find(SPLIT, level).multiplier * width / STEPS
 
     def times(self, epsilon: float = 1.0, rows: float = 1.0) -> Design:
         """Return the same run with so many times the epsilon or the rows."""

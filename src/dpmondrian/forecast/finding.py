@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dpmondrian.common.checks import is_number
+from dpmondrian.dpm.draws import COUNT
 from dpmondrian.dpm.scores import STEPS
 from dpmondrian.dpm.scores.centreness import centreness_slopes
 from dpmondrian.dpm.scores.valley import window_widths
@@ -120,7 +121,7 @@ def _chance(design: Design, rows: float, per_row: float, level: int) -> float:
     for attempt in range(level, min(level + design.rule.attempts, design.settings.max_depth)):
         weight = _GOOD_CUTS / (1.0 - _GOOD_CUTS) * math.exp(min(per_row * rows / design.split_scale(attempt), 700.0))
         wins = weight / (1.0 + weight)
-        noise = design.deviation("count", attempt + 1)
+        noise = design.deviation(COUNT, attempt + 1)
         large = 0.5 * math.erfc((design.size_limit(attempt + 1) - rows) / (noise * math.sqrt(2.0)))
         missed *= 1.0 - wins * large
     return 1.0 - missed

@@ -96,7 +96,7 @@ class Forecast:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Sentences about what will not work; none if all is well."""
-        from dpmondrian.show.forecast_words import warnings_of
+        from dpmondrian.show.texts.forecast import warnings_of
 
         return warnings_of(self)
 
@@ -121,9 +121,9 @@ class Forecast:
         return plain
 
     def __str__(self) -> str:
-        from dpmondrian.show.forecast_words import as_text
+        from dpmondrian.show.texts.forecast import forecast_text
 
-        return as_text(self)
+        return forecast_text(self)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the expected errors of centres and sizes over epsilon, for these rows and for twice as many.
@@ -137,7 +137,7 @@ class Forecast:
         -------
         ax : matplotlib Axes
         """
-        from dpmondrian.show.forecast_picture import plot_forecast
+        from dpmondrian.show.plots import plot_forecast
 
         return plot_forecast(self, ax)
 

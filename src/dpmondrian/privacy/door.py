@@ -8,9 +8,6 @@ Only this module imports `dpmondrian.privacy.mechanisms`; a test holds that. Wha
 `select`             the best candidate of each of several disjoint groups of rows
 `box_sums`           sums of rows relative to the middle of their public box
 `ball_sums`          sums of displacements that were clipped to a public radius
-`cover`              lattice vectors near many rows, in a series of draws that charges a row once
-`means`              means of disjoint groups, which one row moves by little
-`bounded_sums`       sums with noise conditioned on a public interval (published DP-Lloyd only)
 ===================  ==================================================================================
 
 Neighbouring tables differ by the rows of one person, at most `rows_per_person` of them, added or
@@ -25,20 +22,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.common import interrupts
-from dpmondrian.exceptions import BudgetError, DataError, ParameterError, WayOut
+from dpmondrian.exceptions import BudgetError, ParameterError, WayOut
+from dpmondrian.privacy.draws import GAUSSIAN, LAPLACE, Draw, Kind
 from dpmondrian.privacy.ledger import Entry, Ledger
 from dpmondrian.privacy.mechanisms.bits import SecureBits, SeededBits
-from dpmondrian.privacy.mechanisms.max_cover import LARGEST_LOGARITHM, CoverScale
 from dpmondrian.privacy.mechanisms.sampler import Sampler
 from dpmondrian.privacy.plan import Plan, PlannedDraw
 
-__all__ = ["OBSERVER", "Door", "Journal", "Observer"]
+__all__ = ["MOST_PARTS_OF_SUMS", "OBSERVER", "Door", "Journal", "Observer", "in_whole_units"]
 
 
 class Journal(Protocol):
@@ -70,12 +67,12 @@ class Observer(Protocol):
 OBSERVER: ContextVar[Observer | None] = ContextVar("observer of doors", default=None)
 """Set within an audit's own context only, so it is gone with that context, however a run ends, and other threads never see it."""
 
-_DEVIATION = {"discrete Gaussian": 1.0, "discrete Laplace": math.sqrt(2.0)}
+_DEVIATION = {GAUSSIAN: 1.0, LAPLACE: math.sqrt(2.0)}
 """Standard deviation of noise per unit of its scale."""
 
 _LARGEST_SCALE = 2.0**45
 """Up to here the samplers are exact and 64-bit integers hold every noisy value (``docs/privacy/noise.md``)."""
-_MOST_PARTS_OF_ROWS, _MOST_PARTS_OF_SUMS = 2**24, 2**12
+MOST_PARTS_OF_ROWS, MOST_PARTS_OF_SUMS = 2**24, 2**12
 """Counts are below 2**32 and sums below 2**50: times these, with noise, they fit 64 bits."""
 
 
@@ -97,6 +94,9 @@ class Door:
         Where released values are kept before they are handed over, and found again by a run that continues.
     """
 
+    _sampler_type: ClassVar[type[Sampler]] = Sampler
+    _ledger_type: ClassVar[type[Ledger]] = Ledger
+
     def __init__(
         self,
         plan: Plan,
@@ -117,9 +117,9 @@ class Door:
         self.plan = plan
         self.rows_per_person = rows_per_person
         self.secure = seed is None
-        sampler = Sampler(SecureBits() if seed is None else SeededBits(seed))
+        sampler = self._sampler_type(SecureBits() if seed is None else SeededBits(seed))
         self._sampler = sampler if observer is None else observer.noting(sampler)
-        self._ledger = Ledger(plan, rows_per_person)
+        self._ledger = self._ledger_type(plan, rows_per_person)
         self._before_draw = before_draw
         self._journal = journal
         if observer is not None:
@@ -140,33 +140,30 @@ class Door:
         `n_columns` values and these have hardly any noise (``docs/privacy/pld.md``).
         """
         if self.plan.accountant == "pld" and not all(
-            self.plan.is_fine(draw, self._scale(draw) * _MOST_PARTS_OF_SUMS, n_columns * self.rows_per_person)
+            self.plan.is_fine(draw, self._scale(draw) * MOST_PARTS_OF_SUMS, n_columns * self.rows_per_person)
             for draw in self.plan.draws
         ):
             raise BudgetError(
                 "The noise of this run would be too coarse for the accountant of privacy losses; nothing was drawn.",
                 WayOut.FINER_NOISE,
             )
-        added = [
-            draw.multiplier for draw in self.plan.draws if draw.mechanism in ("discrete Gaussian", "discrete Laplace")
-        ]
-        multiplier = max(added) * self.rows_per_person
-        if multiplier * largest_sensitivity > _LARGEST_SCALE:
+        multiplier = max(planned.multiplier for planned in self.plan.draws if planned.draw.kind is Kind.NOISE)
+        if multiplier * self.rows_per_person * largest_sensitivity > _LARGEST_SCALE:
             raise BudgetError(
                 "The noise of this run would be too large to represent; nothing was drawn.", WayOut.LESS_NOISE
             )
 
-    def count_deviation(self, level: int | None, name: str = "count") -> float:
-        """Return the standard deviation of the noise of the counts of a level or step, in rows (public)."""
-        draw = self.plan.find(name, level)
-        return self._scale(draw) * _DEVIATION[draw.mechanism]
+    def deviation(self, draw: Draw, level: int | None = None) -> float:
+        """Return the standard deviation of a draw's noise, per unit of what one row can change (public)."""
+        planned = self.plan.find(draw, level)
+        return self._scale(planned) * _DEVIATION[planned.mechanism]
 
     def _scale(self, draw: PlannedDraw) -> float:
         """Return the noise scale per unit of what one row can change."""
         return draw.multiplier * self.rows_per_person
 
     def counts(
-        self, level: int | None, exact_counts: Sequence[int] | NDArray[np.int64], name: str = "count"
+        self, draw: Draw, level: int | None, exact_counts: Sequence[int] | NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """Return noisy numbers of rows of disjoint groups, such as the nodes of one level.
 
@@ -176,40 +173,23 @@ class Door:
         `rows_per_person` in L1 and L2 norm. Cost: that of the planned multiplier. Argument:
         ``docs/privacy/counts.md``; tests that try to break it: ``tests/privacy/test_neighbours.py``.
         """
-        draw = self.plan.find(name, level)
-        exact = np.asarray(exact_counts, dtype=np.int64)
-        noisy, parts = self._counts(draw, level, exact)
-        return _whole(noisy, parts)
+        return in_whole_units(*self._counts(draw, level, np.asarray(exact_counts, dtype=np.int64)))
 
-    def fine_counts(self, name: str, level: int, exact_counts: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return noisy numbers of rows as `counts` does, in parts of a row where the noise was drawn in parts of a row.
-
-        Privacy
-        -------
-        As `counts`; `counts` rounds to whole rows what this returns. Argument: ``docs/privacy/joint.md``; tests that
-        try to break it: ``tests/privacy/test_joint.py``, ``lab/tests/peers/test_peer_neighbours.py``.
-        """
-        noisy, parts = self._counts(self.plan.find(name, level), level, exact_counts)
-        return noisy / parts
-
-    def _counts(self, draw: PlannedDraw, level: int | None, exact: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
-        scale, sensitivity = self._scale(draw), self.rows_per_person
-        parts = self._parts(draw, scale, 1, _MOST_PARTS_OF_ROWS)
-        self._write(draw, "rows", sensitivity, scale, scale * parts, sensitivity / scale, exact.size)
+    def _counts(self, draw: Draw, level: int | None, exact: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
+        """Return noisy numbers of rows, in parts of a row, and how many parts a row has."""
+        planned = self.plan.find(draw, level)
+        scale, sensitivity = self._scale(planned), self.rows_per_person
+        parts = self._parts(planned, scale, 1, MOST_PARTS_OF_ROWS)
+        self._write(planned, sensitivity, scale, scale * parts, sensitivity / scale, exact.size)
         scales = np.full(exact.size, scale * parts)
 
         def drawn() -> NDArray[np.int64]:
-            return exact * parts + self._sampler.noise(draw.mechanism, scales, draw.name, level or 0)
+            return exact * parts + self._sampler.noise(planned.mechanism, scales, draw.name, level or 0)
 
-        return self._once(draw, exact.shape, drawn), parts
+        return self._once(planned, exact.shape, drawn), parts
 
     def select(
-        self,
-        name: str,
-        level: int | None,
-        exact_scores: Sequence[NDArray[np.int64]],
-        score_ranges: Sequence[int],
-        unit: str = "score steps",
+        self, draw: Draw, level: int | None, exact_scores: Sequence[NDArray[np.int64]], score_ranges: Sequence[int]
     ) -> list[int]:
         """Return the index of the candidate chosen in each of several groups of disjoint rows.
 
@@ -219,28 +199,29 @@ class Door:
         interval whose width is at most the group's `score_ranges`. Cost: that of the planned multiplier. Argument:
         ``docs/privacy/selection.md``; tests that try to break it: ``tests/privacy/test_selection_law.py``.
         """
-        draw = self.plan.find(name, level)
+        planned = self.plan.find(draw, level)
         sensitivities = [width * self.rows_per_person for width in score_ranges]
-        scales = [draw.multiplier * sensitivity for sensitivity in sensitivities]
+        scales = [planned.multiplier * sensitivity for sensitivity in sensitivities]
         inverse = max(sensitivity / scale for sensitivity, scale in zip(sensitivities, scales, strict=True))
-        self._write(draw, unit, max(sensitivities), max(scales), 0.0, inverse, len(exact_scores))
+        self._write(planned, max(sensitivities), max(scales), 0.0, inverse, len(exact_scores))
 
         def drawn() -> NDArray[np.int64]:
+            stream = draw.name, -1 if level is None else level
             chosen = [
-                self._sampler.select(draw.mechanism, scores, scale, name, -1 if level is None else level, group)
+                self._sampler.select(planned.mechanism, scores, scale, *stream, group)
                 for group, (scores, scale) in enumerate(zip(exact_scores, scales, strict=True))
             ]
             return np.array(chosen, dtype=np.int64)
 
-        indices: list[int] = self._once(draw, (len(exact_scores),), drawn).tolist()
+        indices: list[int] = self._once(planned, (len(exact_scores),), drawn).tolist()
         return indices
 
     def box_sums(
         self,
-        name: str,
+        draw: Draw,
+        level: int | None,
         exact_sums: NDArray[np.int64],
         half_widths: NDArray[np.int64],
-        step: int | None = None,
         block_sizes: NDArray[np.int64] | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return noisy sums of disjoint groups and the noise's standard deviations, both (n_groups, n_columns).
@@ -255,21 +236,20 @@ class Door:
         scale ``z * sqrt(h_j * sum(h))`` for Gaussian noise, ``z * h_j**(1/3) * sum(h**(2/3))`` for Laplace noise. Argument:
         ``docs/privacy/sums.md``; tests that try to break it: ``tests/privacy/test_neighbours.py``.
         """
-        draw = self.plan.find(name, step)
-        widths = half_widths.astype(np.float64)
+        planned = self.plan.find(draw, level)
+        widths, is_gaussian = half_widths.astype(np.float64), planned.mechanism == GAUSSIAN
         sizes = np.ones(widths.shape[1], dtype=np.int64) if block_sizes is None else block_sizes
-        if draw.mechanism == "discrete Gaussian":
+        if is_gaussian:
             shape = np.sqrt(widths / np.sqrt(sizes) * (widths * np.sqrt(sizes)).sum(axis=1, keepdims=True))
         else:
             shape = np.cbrt(widths / sizes) * np.cbrt(widths * widths * sizes).sum(axis=1, keepdims=True)
-        block_scales = self._scale(draw) * shape
+        block_scales = self._scale(planned) * shape
         ratio = self.rows_per_person * widths / block_scales
-        inverse = np.sqrt((ratio**2).sum(axis=1)) if draw.mechanism == "discrete Gaussian" else ratio.sum(axis=1)
-        scales = np.repeat(block_scales, sizes, axis=1)
-        return self._sums(name, step, exact_sums, scales, float(inverse.max()), "half-widths of the box")
+        inverse = np.sqrt((ratio**2).sum(axis=1)) if is_gaussian else ratio.sum(axis=1)
+        return self._sums(planned, exact_sums, np.repeat(block_scales, sizes, axis=1), float(inverse.max()))
 
     def ball_sums(
-        self, name: str, step: int | None, exact_sums: NDArray[np.int64], radius: NDArray[np.int64]
+        self, draw: Draw, level: int | None, exact_sums: NDArray[np.int64], radius: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return noisy sums of disjoint groups and the noise's standard deviations, both (n_groups, n_columns).
 
@@ -279,136 +259,25 @@ class Door:
         most ``radius[group]``, plus discrete noise of scale ``z * radius``. Argument: ``docs/privacy/sums.md``;
         tests that try to break it: ``tests/privacy/test_neighbours.py``.
         """
-        scale = self._scale(self.plan.find(name, step))
-        scales = np.repeat(scale * radius[:, None].astype(np.float64), exact_sums.shape[1], axis=1)
+        planned = self.plan.find(draw, level)
+        column = self._scale(planned) * radius[:, None].astype(np.float64)
+        scales = np.repeat(column, exact_sums.shape[1], axis=1)
         inverse = float((self.rows_per_person * radius / scales[:, 0]).max())
-        return self._sums(name, step, exact_sums, scales, inverse, "radii")
-
-    def cover(
-        self, name: str, exact_points: NDArray[np.float64], steps: Sequence[float], limit: float, picks_per_scale: int
-    ) -> list[NDArray[np.int64]]:
-        """Return `picks_per_scale` integer vectors for each of several lattices, near many of the points.
-
-        `exact_points` has one row of length at most 1 per row of the table. `steps` are the lattices' steps; a point
-        covers a vector if its squared distance from the nearest vector of the point is at most `limit`, in steps.
-
-        Privacy
-        -------
-        Released: all vectors of all lattices. A row has an effect until a vector drawn covers it, and then no more, so the
-        whole series costs what the planned multiplier, one over the weight of a covered row, says: `max_cover_epsilon`. For
-        one row per person. A plan with defects draws as published code does. Argument: ``docs/privacy/max_cover.md``;
-        tests that try to break it: ``lab/tests/peers/test_max_cover.py``.
-        """
-        draw = self.plan.find(name)
-        if self.rows_per_person != 1:
-            raise BudgetError("Max cover is accounted for with one row per person; nothing was drawn.")
-        n_draws = len(steps) * picks_per_scale
-        if len(exact_points) > LARGEST_LOGARITHM * draw.multiplier:
-            raise DataError(
-                "The table has too many rows for the max cover at this epsilon; nothing was drawn. Lower 'epsilon'."
-            )
-        self._write(draw, "weight of a row", 1.0, draw.multiplier, 0.0, 1.0 / draw.multiplier, n_draws)
-        scales = [CoverScale(step, limit) for step in steps]
-        exponent = 1.0 / draw.multiplier
-        if self.plan.defects:
-            # As many vectors as the published code happens to find; not for release, so nothing is kept.
-            return self._sampler.cover(exact_points, scales, picks_per_scale, exponent, name, published=True)
-
-        def drawn() -> NDArray[np.int64]:
-            return np.stack(self._sampler.cover(exact_points, scales, picks_per_scale, exponent, name))
-
-        return list(self._once(draw, (len(steps), picks_per_scale, exact_points.shape[1]), drawn))
-
-    def means(
-        self,
-        name: str,
-        exact_means: NDArray[np.int64],
-        reach: NDArray[np.int64],
-        published_scales: NDArray[np.float64] | None = None,
-    ) -> NDArray[np.int64]:
-        """Return noisy means of disjoint groups, shape (n_groups, n_columns), in the fixed point of `exact_means`.
-
-        Privacy
-        -------
-        Released: means plus discrete noise of scale ``z * reach``. One row moves the mean of its group by at most
-        ``reach[group]`` in L2 norm, whatever the plan sets aside a delta for excepted. Plans with defects may give
-        other scales, and the ledger then says what they cost. Argument: ``docs/privacy/max_cover.md``; tests that try
-        to break it: ``lab/tests/peers/test_em_mc.py``.
-        """
-        draw = self.plan.find(name)
-        scale = self._scale(draw)
-        scales = np.repeat(scale * reach[:, None].astype(np.float64), exact_means.shape[1], axis=1)
-        if published_scales is not None:
-            if not self.plan.defects:
-                raise BudgetError(
-                    "Scales of noise are planned but in variants that repeat published code; nothing was drawn."
-                )
-            scales = published_scales
-            scale = float((scales.min(axis=1) / reach).min())
-        inverse = float((self.rows_per_person * reach / scales.min(axis=1)).max())
-        parts = self._parts(draw, float(scales.min()), exact_means.shape[1], _MOST_PARTS_OF_SUMS)
-        largest = float(scales.max()) * parts
-        self._write(draw, "moves of a mean", self.rows_per_person, scale, largest, inverse, exact_means.size)
-
-        def drawn() -> NDArray[np.int64]:
-            noise = self._sampler.noise(draw.mechanism, scales * parts, name).reshape(exact_means.shape)
-            return _whole(exact_means * parts + noise, parts)
-
-        return self._once(draw, exact_means.shape, drawn)
-
-    def bounded_sums(
-        self,
-        name: str,
-        step: int,
-        exact_sums: NDArray[np.int64],
-        bounds: tuple[NDArray[np.float64], NDArray[np.float64]],
-        scales: NDArray[np.float64],
-    ) -> NDArray[np.int64]:
-        """Return sums with Laplace noise drawn again until they lie within the bounds, all (n_groups, n_columns).
-
-        Privacy
-        -------
-        Bounded-domain Laplace noise (Holohan et al. 2020) costs the epsilon it was calibrated for only through its
-        enlarged `scales`; the caller's plan states it. Only variants with defects may use it.
-        """
-        draw = self.plan.find(name, step)
-        if not self.plan.defects:
-            raise BudgetError("Bounded-domain noise is for variants that repeat published code; nothing was drawn.")
-        unit, largest = "ranges, per column", float(scales.max(initial=0.0))
-        self._write(draw, unit, 1.0, draw.multiplier, largest, 1.0 / draw.multiplier, exact_sums.size)
-        low, high = np.ceil(bounds[0]), np.floor(bounds[1])
-        clipped = np.clip(exact_sums, low, high).astype(np.int64)
-
-        def drawn() -> NDArray[np.int64]:
-            noisy, missing, tries = np.empty_like(clipped), np.ones(clipped.shape, dtype=bool), 0
-            while missing.any():
-                noise = self._sampler.noise("discrete Laplace", scales[missing], name, step, tries)
-                noisy[missing] = clipped[missing] + noise
-                missing = (noisy < low) | (noisy > high)
-                tries += 1
-            return noisy
-
-        return self._once(draw, clipped.shape, drawn)
+        return self._sums(planned, exact_sums, scales, inverse)
 
     def _sums(
-        self,
-        name: str,
-        step: int | None,
-        exact_sums: NDArray[np.int64],
-        scales: NDArray[np.float64],
-        inverse: float,
-        unit: str,
+        self, planned: PlannedDraw, exact_sums: NDArray[np.int64], scales: NDArray[np.float64], inverse: float
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        draw = self.plan.find(name, step)
-        parts = self._parts(draw, float(scales.min()), exact_sums.shape[1], _MOST_PARTS_OF_SUMS)
+        """Return sums with noise of these scales, of which `inverse` is the largest sensitivity per scale."""
+        parts = self._parts(planned, float(scales.min()), exact_sums.shape[1], MOST_PARTS_OF_SUMS)
         largest = float(scales.max()) * parts
-        self._write(draw, unit, self.rows_per_person, self._scale(draw), largest, inverse, exact_sums.size)
+        self._write(planned, self.rows_per_person, self._scale(planned), largest, inverse, exact_sums.size)
 
         def drawn() -> NDArray[np.int64]:
-            noise = self._sampler.noise(draw.mechanism, scales * parts, name, step or 0).reshape(exact_sums.shape)
-            return _whole(exact_sums * parts + noise, parts)
+            noise = self._sampler.noise(planned.mechanism, scales * parts, planned.name, planned.level or 0)
+            return in_whole_units(exact_sums * parts + noise.reshape(exact_sums.shape), parts)
 
-        return self._once(draw, exact_sums.shape, drawn), scales * _DEVIATION[draw.mechanism]
+        return self._once(planned, exact_sums.shape, drawn), scales * _DEVIATION[planned.mechanism]
 
     def _once(
         self, draw: PlannedDraw, shape: tuple[int, ...], drawn: Callable[[], NDArray[np.int64]]
@@ -426,7 +295,7 @@ class Door:
     def _parts(self, draw: PlannedDraw, scale: float, n_changed: int, most: int) -> int:
         """Return into how many parts a unit is divided before noise is drawn: a power of two, public.
 
-        More than one only for joint composition, whose Gaussian noise must be near to continuous noise. `scale` is the
+        More than one only for composed privacy losses, whose Gaussian noise must be near to continuous noise. `scale` is the
         draw's least scale, `n_changed` the number of values that one row changes (``docs/privacy/joint.md``).
         """
         parts = 1
@@ -441,7 +310,6 @@ class Door:
     def _write(
         self,
         draw: PlannedDraw,
-        unit: str,
         sensitivity: float,
         scale: float,
         largest: float,
@@ -458,13 +326,13 @@ class Door:
         interrupts.check()
         if self._before_draw is not None:
             self._before_draw(draw.name, self._ledger.n_written, len(self.plan.draws))
-        self._ledger.write(draw, unit=unit, sensitivity=sensitivity, scale=scale, cost=cost, n_draws=n_draws)
+        self._ledger.write(draw, sensitivity=sensitivity, scale=scale, cost=cost, n_draws=n_draws)
 
     def close(self) -> tuple[Entry, ...]:
         """Return the ledger: one entry per planned draw, in the order of the plan."""
         return self._ledger.close()
 
 
-def _whole(noisy: NDArray[np.int64], parts: int) -> NDArray[np.int64]:
+def in_whole_units(noisy: NDArray[np.int64], parts: int) -> NDArray[np.int64]:
     """Return noisy values, given in parts of a unit, rounded to whole units: post-processing."""
     return (noisy + parts // 2) // parts

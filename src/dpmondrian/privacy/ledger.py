@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from dpmondrian.exceptions import BudgetError
+from dpmondrian.privacy.draws import Draw
 from dpmondrian.privacy.plan import Plan, PlannedDraw
 
-__all__ = ["NOT_DRAWN", "Entry", "Ledger", "may_be_missing"]
+__all__ = ["NOT_DRAWN", "Entry", "Ledger"]
 
 NOT_DRAWN = "not drawn"
 """In place of the unit of a draw that was not needed."""
@@ -40,28 +41,28 @@ class Ledger:
 
     plan: Plan
     rows_per_person: int = 1
-    _written: dict[tuple[str, int | None], Entry] = field(default_factory=dict)
+    _written: dict[tuple[Draw, int | None], Entry] = field(default_factory=dict)
 
-    def write(
-        self, draw: PlannedDraw, *, unit: str, sensitivity: float, scale: float, cost: float, n_draws: int
-    ) -> None:
+    def write(self, draw: PlannedDraw, *, sensitivity: float, scale: float, cost: float, n_draws: int) -> None:
         """Record a draw *before* it is made, at the cost of the noise it will use, which must be the planned one.
 
-        The same entry may not be written twice. Where the plan repeats the defects of published code, the entry
-        states what the noise costs, whatever was planned.
+        The same entry may not be written twice.
         """
-        key = (draw.name, draw.level)
+        key = (draw.draw, draw.level)
         if self.plan.find(*key) is not draw or key in self._written:
             raise BudgetError(f"The draw {draw.name!r} at level {draw.level} is not open in the plan.")
-        if self.plan.defects:
-            draw = replace(draw, cost=cost)
+        cost = self._stated_cost(draw, cost)
+        self._written[key] = Entry(
+            draw.name, draw.level, draw.mechanism, draw.draw.unit, sensitivity, scale, cost, n_draws, draw.delta
+        )
+
+    def _stated_cost(self, draw: PlannedDraw, cost: float) -> float:
+        """Return the planned cost; refuse a draw whose noise costs another one."""
         if cost > draw.cost * (1.0 + _TOLERANCE):
             raise BudgetError(f"The draw {draw.name!r} at level {draw.level} would cost more than planned.")
         if cost < draw.cost * (1.0 - _TOLERANCE):
             raise BudgetError(f"The draw {draw.name!r} at level {draw.level} would cost less than planned.")
-        self._written[key] = Entry(
-            draw.name, draw.level, draw.mechanism, unit, sensitivity, scale, draw.cost, n_draws, draw.delta
-        )
+        return draw.cost
 
     @property
     def n_written(self) -> int:
@@ -74,18 +75,12 @@ class Ledger:
         A draw that was not needed is charged like the others: the guarantee is that of the whole plan, since where the
         tree ends is itself released.
         """
-        return tuple(self._written.get((draw.name, draw.level)) or self._not_drawn(draw) for draw in self.plan.draws)
+        return tuple(self._written.get((draw.draw, draw.level)) or self._not_drawn(draw) for draw in self.plan.draws)
 
     def _not_drawn(self, draw: PlannedDraw) -> Entry:
         """Return the entry of a draw that was not needed: deeper levels, or what joins leaves where they stay as they are."""
-        if not may_be_missing(draw):
+        if not draw.may_be_skipped:
             raise BudgetError(f"The planned draw {draw.name!r} at level {draw.level} was not made.")
         sensitivity = float(self.rows_per_person)
         scale = draw.multiplier * sensitivity
         return Entry(draw.name, draw.level, draw.mechanism, NOT_DRAWN, sensitivity, scale, draw.cost, 0, draw.delta)
-
-
-def may_be_missing(draw: PlannedDraw) -> bool:
-    """Return whether a run may do without a planned draw: of a deeper level, or one that joins leaves."""
-    joining = ("bridge", "level", "cell count")
-    return draw.name in ("split", *joining) or (draw.name == "count" and draw.level != 0)

@@ -1,4 +1,4 @@
-"""What epsilon means: how well the best attacker can tell whether one person is in the table, in words and numbers."""
+"""What epsilon means: how well the best attacker can tell whether one person is in the table."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpmondrian.common.printable import printable
 from dpmondrian.exceptions import BudgetError
-from dpmondrian.privacy.accountants.joint import GAUSSIAN_SLACK
 from dpmondrian.privacy.accountants.pld import PLD_SLACK, Composition
 from dpmondrian.privacy.accountants.zcdp import bounded_range_rho, smallest_met
 
 if TYPE_CHECKING:
     from dpmondrian.release.statement import PrivacyStatement
+    from dpmondrian.release.unit import Unit
 
-__all__ = ["Explanation", "Rate", "explain", "of_hundred", "right_of_hundred"]
+__all__ = ["Explanation", "Rate", "explain"]
 
 _FALSE_POSITIVES = (0.01, 0.05, 0.1)
 _SEARCH_STEPS = 25
@@ -52,7 +51,7 @@ class Explanation:
     ----------
     epsilon, delta : float
         The guarantee, with what was spent on bounds.
-    unit : str
+    unit : Unit
         Whose privacy is protected.
     releasable : bool
         False for a run with a seed: nothing of this holds for whoever knows the seed.
@@ -68,7 +67,7 @@ class Explanation:
 
     epsilon: float
     delta: float
-    unit: str
+    unit: Unit
     releasable: bool
     basis: str
     advantage: float
@@ -84,42 +83,18 @@ class Explanation:
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
 
     def __str__(self) -> str:
-        promise = f"epsilon = {self.epsilon:g}" + (f", delta = {self.delta:g}" if self.delta else " (pure)")
-        lines = [
-            f"What {promise} means for {printable(self.unit)}.",
-            "",
-            "An attacker knows everything else about the table and wants to learn from the release whether this unit is in it.",
-            f"- Where a coin decides about that, the attacker is right in at most {right_of_hundred(self.advantage)} of 100 cases. "
-            "Without the release: 50.",
-            *(
-                f"- An attacker who accuses {100 * rate.false_positives:g} in 100 people wrongly finds at most "
-                f"{of_hundred(rate.true_positives)} in 100 members. Without the release: {100 * rate.false_positives:g}."
-                for rate in self.rates
-            ),
-            f"Epsilon and delta alone would allow {right_of_hundred(self.advantage_by_epsilon_alone)} right cases, and "
-            f"{', '.join(of_hundred(rate.by_epsilon_alone) for rate in self.rates)} members found.",
-            "These bounds hold whatever else the attacker knows, and whatever they do with the release. They are "
-            + _BASES[self.basis],
-        ]
-        if not self.releasable:
-            lines.insert(
-                0,
-                "NOT RELEASABLE: drawn with a seed. Whoever knows the seed can take the noise away, and nothing below "
-                "holds. Without the seed it would.",
-            )
-        return "\n".join(lines)
+        from dpmondrian.show.texts import explanation_text
+
+        return explanation_text(self)
 
 
-_BASES = {
-    "privacy loss": "computed from the composed privacy loss of all draws.",
-    "zCDP": "computed from the zCDP cost of all draws, which noise in whole steps is proven to keep.",
-}
-
-
-def explain(statement: PrivacyStatement) -> Explanation:
+def explain(
+    statement: PrivacyStatement, composition: Composition | None = None, slack: float = PLD_SLACK
+) -> Explanation:
     """Return what a privacy statement means for the best attacker; raise `BudgetError` where nothing is promised.
 
-    Bounds estimated from the same rows before count as one more pure draw.
+    Bounds estimated from the same rows before count as one more pure draw. `composition` is that of the ledger's draws, unless they
+    compose in another way, and `slack` what was kept back of epsilon and delta for noise that is nearly continuous.
     """
     if math.isinf(statement.epsilon):
         raise BudgetError("No finite epsilon holds for this result, so no bound on an attacker can be given.")
@@ -128,9 +103,9 @@ def explain(statement: PrivacyStatement) -> Explanation:
             "The ledger of this statement holds a cost or delta that no draw has; it cannot be explained."
         )
     epsilon, delta = statement.epsilon + statement.bounds_epsilon, statement.delta
-    fine = statement.currency == "joint" or statement.accountant == "pld"
-    composition = Composition.of(statement.entries, statement.currency, fine=fine)
-    profile = _profile(composition, statement)
+    if composition is None:
+        composition = Composition.of(statement.entries, statement.currency, fine=statement.accountant == "pld")
+    profile = _profile(composition, statement, slack if composition.mu > 0.0 else 0.0)
     return Explanation(
         epsilon=epsilon,
         delta=delta,
@@ -143,7 +118,7 @@ def explain(statement: PrivacyStatement) -> Explanation:
     )
 
 
-def _profile(composition: Composition, statement: PrivacyStatement) -> Callable[[float], float]:
+def _profile(composition: Composition, statement: PrivacyStatement, slack: float) -> Callable[[float], float]:
     """Return the function from any real epsilon to a delta at which the whole run is (epsilon, delta)-private.
 
     Noise that is nearly continuous costs a little more than continuous noise (``docs/privacy/joint.md``). Where only its
@@ -153,9 +128,6 @@ def _profile(composition: Composition, statement: PrivacyStatement) -> Callable[
     if composition.rho > 0.0:
         ways.append(Composition(rho=_whole_rho(composition), failure=composition.failure))
     ways = [way.with_pure(statement.bounds_epsilon) for way in ways]
-    slack = 0.0
-    if composition.mu > 0.0:
-        slack = GAUSSIAN_SLACK if statement.currency == "joint" else PLD_SLACK
 
     def profile(epsilon: float) -> float:
         least = min(way.delta(epsilon - slack * statement.epsilon) for way in ways)
@@ -201,17 +173,3 @@ def _advantage_of_promise(epsilon: float, delta: float) -> float:
     """Return the largest advantage that (epsilon, delta) alone allows."""
     half = math.tanh(epsilon / 2.0)
     return half + delta * (1.0 - half)
-
-
-def right_of_hundred(advantage: float) -> str:
-    """Return how often of 100 times a guess with this advantage is right, rounded up."""
-    return of_hundred(0.5 + 0.5 * advantage)
-
-
-def of_hundred(share: float) -> str:
-    """Return a share as a number of 100, rounded up to three digits."""
-    value = 100.0 * share
-    if value <= 0.0:
-        return "0"
-    unit = 10.0 ** (math.floor(math.log10(value)) - 2)
-    return f"{min(100.0, math.ceil(value / unit * (1.0 - 1e-12)) * unit):.6g}"

@@ -26,14 +26,15 @@ from dpmondrian.exceptions import ReleaseFileError
 from dpmondrian.release.origin import Origin
 from dpmondrian.release.statement import PrivacyStatement
 from dpmondrian.release.tree import Tree
+from dpmondrian.release.unit import counted_in
 from dpmondrian.schema.columns import Estimate, Schema
 from dpmondrian.schema.coordinates import Coordinates
 
 __all__ = ["FORMAT_VERSION", "Release", "digest_of", "text_of"]
 
 FORMAT = "dpmondrian release"
-FORMAT_VERSION = 3
-"""The constants of plans and the words of statements belong to it: whoever changes them raises it."""
+FORMAT_VERSION = 4
+"""The constants of plans and the keys of statements belong to it: whoever changes them raises it."""
 
 LARGEST_FILE = 2**26
 """A longer file is not read: nobody's memory is filled by opening what a stranger sent."""
@@ -205,8 +206,8 @@ class Release:
     def _from_dict(cls, values: Mapping[str, Any]) -> Release:
         privacy = PrivacyStatement.from_dict(values["privacy"])
         _check_names(values["columns"])
-        unit = privacy.rows_per_person, values["parameters"].get("person_id"), privacy.releasable
-        estimate = Estimate(privacy.bounds_epsilon, *unit) if privacy.bounds_epsilon else None
+        people = privacy.rows_per_person, privacy.unit.person_id
+        estimate = Estimate(privacy.bounds_epsilon, *people, privacy.releasable) if privacy.bounds_epsilon else None
         schema = Schema.from_dict(values["columns"], estimate)
         clusters = values["clusters"]
         if not isinstance(clusters, list) or not clusters:
@@ -214,7 +215,12 @@ class Release:
         shape = (len(clusters), len(schema.centre_columns))
         coordinates = Coordinates(schema, values["parameters"].get("directions", 0))
         tree = Tree.from_dict(coordinates.schema.names, values["tree"], coordinates.rule_ranges, shape[1])
-        tree = replace(tree, log_columns=coordinates.log_columns, categories=coordinates.categories)
+        tree = replace(
+            tree,
+            counted=counted_in(*people),
+            log_columns=coordinates.log_columns,
+            categories=coordinates.categories,
+        )
         if list(privacy.bounds) != schema.to_dict() or not isinstance(values["named"], bool):
             raise ValueError("the bounds of the privacy statement are not those of the columns")
         release = cls(
@@ -353,17 +359,17 @@ def _check_tree(tree: Tree, n_clusters: int) -> None:
         raise ValueError(f"the tree has more than {_MOST_LEVELS} levels")
     if tree.cluster.max() >= n_clusters:
         raise ValueError("the tree names a cluster that is not there")
-    if tree.size_error.min() < 0 or tree.counted not in ("people", "rows"):
-        raise ValueError("an error in the tree is negative, or it counts neither people nor rows")
+    if tree.size_error.min() < 0:
+        raise ValueError("an error in the tree is negative")
 
 
 def _check_statement(privacy: PrivacyStatement) -> None:
     """Raise ValueError unless the statement can be printed: numbers that are not negative, texts that are not too long."""
-    if max(len(privacy.entries), len(privacy.not_protected)) > _MOST_LINES:
+    if len(privacy.entries) > _MOST_LINES:
         raise ValueError("the privacy statement is too long")
-    texts = [privacy.unit, privacy.neighbours, privacy.variant, privacy.currency, privacy.randomness, privacy.version]
+    texts = [privacy.unit.person_id or "", privacy.variant, privacy.currency, privacy.version]
     texts += [text for entry in privacy.entries for text in (entry.name, entry.mechanism, entry.unit)]
-    if not all(isinstance(text, str) and len(text) <= _LONGEST_TEXT for text in (*texts, *privacy.not_protected)):
+    if not all(isinstance(text, str) and len(text) <= _LONGEST_TEXT for text in texts):
         raise ValueError("a text of the privacy statement is none or too long")
     entries = [(entry.sensitivity, entry.scale, entry.cost, entry.n_draws, entry.delta) for entry in privacy.entries]
     levels = [entry.level for entry in privacy.entries if entry.level is not None]

@@ -1,4 +1,7 @@
-"""The privacy statement: what a release reveals about one person, in words and for machines."""
+"""The privacy statement: what a release reveals about one person, as keys and numbers.
+
+The words for them are in `dpmondrian.show.words`.
+"""
 
 from __future__ import annotations
 
@@ -9,36 +12,33 @@ from dataclasses import MISSING, asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpmondrian._version import __version__
-from dpmondrian.common.printable import printable
-from dpmondrian.privacy.accountants.zcdp import LEAST_DELTA
+from dpmondrian.common.checks import LEAST_DELTA
 from dpmondrian.privacy.ledger import Entry
 from dpmondrian.privacy.plan import Plan
+from dpmondrian.release.unit import Unit, unit_of
 from dpmondrian.schema.columns import Schema
 
 if TYPE_CHECKING:
     from dpmondrian.release.explain import Explanation
 
 __all__ = [
+    "ADD_OR_REMOVE",
     "NOT_PROTECTED",
     "SECURE",
+    "SEEDED",
     "PrivacyStatement",
-    "UnsoundStatement",
-    "earlier_fits_words",
     "make_statement",
-    "no_privacy",
-    "unit_words",
 ]
 
-NOT_PROTECTED = (
-    "the bounds, column names and parameters: they are public inputs and are published with the result",
-    "labels of rows, and what predict and transform return: they are computed from single rows and stay with the holder",
-    "running time, memory and other side channels",
-    "several releases from the same rows: their epsilons and deltas add up",
-    "facts about groups larger than the unit of privacy, which are what the release is meant to show",
-)
+NOT_PROTECTED = ("public_inputs", "outputs_of_rows", "side_channels", "several_releases", "groups")
+"""What no statement promises: inputs that are published with the result, what predict and transform return, running time and
+memory, the sum of several releases, and facts about groups larger than the unit."""
 
-SECURE = "operating system and OpenDP, cryptographically secure"
-"""What a statement says about noise that nobody can compute away."""
+ADD_OR_REMOVE = "add_or_remove"
+"""Neighbouring tables: one arises from the other by adding or removing the rows of one unit."""
+
+SECURE, SEEDED = "secure", "seeded"
+"""Where noise comes from: the operating system's and OpenDP's secure generators, or a seed, which can be repeated."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,15 @@ class PrivacyStatement:
         The same in zCDP, where zCDP is used.
     releasable : bool
         False for a run with a seed: its noise can be reproduced, so it protects nobody.
-    unit, neighbours : str
-        Whose privacy is protected, and between which tables nobody can tell.
+    unit : Unit
+        Whose privacy is protected.
+    neighbours : {"add_or_remove"}
+        Between which tables nobody can tell.
+    rows_per_person : int
+        The most rows of one person that were used: every sensitivity is multiplied by it.
+    randomness : {"secure", "seeded"}
+    not_protected : tuple of str
+        Keys of `NOT_PROTECTED`.
     entries : tuple of Entry
         One per mechanism and level: name, level, mechanism, sensitivity, scale, cost.
     currency : str
@@ -74,7 +81,7 @@ class PrivacyStatement:
     delta: float
     rho: float | None
     releasable: bool
-    unit: str
+    unit: Unit
     neighbours: str
     rows_per_person: int
     variant: str
@@ -101,9 +108,8 @@ class PrivacyStatement:
         """Return the statement that `to_dict` described; raise ValueError or TypeError if it is not one."""
         entries = tuple(_typed(Entry, entry) for entry in values["entries"])
         bounds = tuple({**column} for column in values["bounds"])
-        statement = _typed(
-            cls, {**values, "entries": entries, "bounds": bounds, "not_protected": tuple(values["not_protected"])}
-        )
+        made = {"entries": entries, "bounds": bounds, "unit": Unit.from_dict(values["unit"])}
+        statement = _typed(cls, {**values, **made, "not_protected": tuple(values["not_protected"])})
         known_delta = statement.delta == 0 or LEAST_DELTA <= statement.delta < 1
         if not (statement.epsilon > 0 and known_delta and statement.rows_per_person >= 1):
             raise ValueError("epsilon, delta or rows_per_person of the privacy statement is out of range")
@@ -111,118 +117,28 @@ class PrivacyStatement:
             raise ValueError("bounds_epsilon of the privacy statement is negative")
         if statement.accountant not in ("zcdp", "pld"):
             raise ValueError("the accountant of the privacy statement is unknown")
+        if statement.neighbours != ADD_OR_REMOVE or statement.randomness not in (SECURE, SEEDED):
+            raise ValueError("the neighbours or the randomness of the privacy statement are unknown")
+        if statement.not_protected != NOT_PROTECTED:
+            raise ValueError("the privacy statement does not say what is not protected")
         return statement
 
     def explain(self) -> Explanation:
-        """Return what the best attacker can find out about one unit, in words and numbers."""
+        """Return what the best attacker can find out about one unit; prints in words."""
         from dpmondrian.release.explain import explain
 
         return explain(self)
 
     def __str__(self) -> str:
-        lines = [*self._words(), "", "What was drawn:", *self._table(), "", "Not protected:"]
-        return "\n".join(map(printable, lines + [f"- {item}" for item in self.not_protected]))
+        from dpmondrian.show.texts import statement_text
+
+        return statement_text(self)
 
     def _repr_html_(self) -> str:
         """Return what notebooks show."""
-        from dpmondrian.show.report.snippets import statement_html
+        from dpmondrian.show.notebooks import statement_html
 
         return statement_html(self)
-
-    def _words(self) -> list[str]:
-        promise = f"epsilon = {self.epsilon:g}" + (f", delta = {self.delta:g}" if self.delta else " (pure)")
-        lines = [f"Differential privacy with {promise}."]
-        if not self.releasable:
-            lines.insert(0, "NOT RELEASABLE: drawn with a seed, so the noise can be reproduced. Research only.")
-        lines += [
-            f"Unit of privacy: {self.unit}.",
-            f"Neighbouring tables: {self.neighbours}.",
-            "Whatever an observer of the release may conclude about one unit, they would have concluded with nearly "
-            "the same probability had its rows not been in the table: probabilities differ by a factor of at most "
-            f"exp({self.epsilon:g})" + (f", up to an additional {self.delta:g}." if self.delta else "."),
-        ]
-        if self.rho is not None:
-            lines.append(f"In zero-concentrated differential privacy: rho = {self.rho:.6g}.")
-        if self.accountant == "pld":
-            lines.append(
-                "Epsilon was computed from the composed privacy loss of all draws; by rho alone it would be larger."
-            )
-        bounds = ", ".join(_domain_words(column) for column in self.bounds[:8])
-        more = f" and {len(self.bounds) - 8} more" if len(self.bounds) > 8 else ""
-        lines.append(f"Public bounds, to which values were clipped: {bounds}{more}.")
-        if self.bounds_epsilon:
-            lines.append(
-                f"The bounds were estimated from the same rows before, with epsilon = {self.bounds_epsilon:g}. Together: epsilon = "
-                f"{self.epsilon + self.bounds_epsilon:g}."
-            )
-        if self.earlier_fits:
-            lines.append(earlier_fits_words(self.earlier_fits))
-        lines.append(f"Randomness: {self.randomness}. Variant: {self.variant}. dpmondrian {self.version}.")
-        return lines
-
-    def _table(self) -> list[str]:
-        cost = "cost (epsilon; of Gaussian noise: mu)" if self.currency == "joint" else f"cost ({self.currency})"
-        head = ("release", "level", "mechanism", "sensitivity", "scale", "unit", cost, "values")
-        rows = [head] + [
-            (
-                entry.name,
-                "-" if entry.level is None else str(entry.level),
-                entry.mechanism,
-                f"{entry.sensitivity:g}",
-                f"{entry.scale:.4g}",
-                entry.unit,
-                f"{entry.cost:.4g}",
-                str(entry.n_draws),
-            )
-            for entry in self.entries
-        ]
-        widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
-        return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-
-
-@dataclass(frozen=True)
-class UnsoundStatement(PrivacyStatement):
-    """The statement of code that does not keep its promise: `epsilon` is infinite, `releasable` is False.
-
-    Attributes
-    ----------
-    claimed_epsilon : float or None
-        What the published code promises; None where it promises nothing.
-    drawn_epsilon : float
-        What its draws alone cost by the ledger, were there no other defect.
-    defects : tuple of str
-        Why no finite epsilon holds.
-    """
-
-    claimed_epsilon: float | None = None
-    drawn_epsilon: float = 0.0
-    defects: tuple[str, ...] = ()
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> PrivacyStatement:
-        """Refuse: what holds no promise is not read back as a release."""
-        raise ValueError("a statement without a guarantee is not part of a release")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the statement as plain JSON values; the infinite epsilon is None."""
-        return {**super().to_dict(), "epsilon": None}
-
-    def _words(self) -> list[str]:
-        lines = ["NOT RELEASABLE: no finite epsilon holds, for these reasons:", *(f"- {item}" for item in self.defects)]
-        if self.claimed_epsilon is not None:
-            lines.append(
-                f"Claimed: epsilon = {self.claimed_epsilon:g}. What was drawn costs epsilon = {self.drawn_epsilon:.4g}"
-                + (f" at delta = {self.delta:g}" if self.delta else "")
-                + ", even without the reasons above."
-            )
-        return [*lines, f"Randomness: {self.randomness}. Variant: {self.variant}. dpmondrian {self.version}."]
-
-
-def _domain_words(column: Mapping[str, Any]) -> str:
-    """Return what is public about the values of a column, such as "age [0, 120]"."""
-    if "categories" in column:
-        return f"{column['name']} {{{', '.join(column['categories'])}}}"
-    return f"{column['name']} [{column['lower']:g}, {column['upper']:g}]"
 
 
 _KINDS: dict[str, tuple[type, ...]] = {
@@ -252,42 +168,6 @@ def _typed(record: type[_Record], values: Mapping[str, Any]) -> _Record:
     return record(**values)
 
 
-def no_privacy() -> UnsoundStatement:
-    """Return the statement of an algorithm that is not private and does not claim to be."""
-    return UnsoundStatement(
-        epsilon=math.inf,
-        delta=0.0,
-        rho=None,
-        releasable=False,
-        unit="nobody",
-        neighbours="none",
-        rows_per_person=1,
-        variant="not private",
-        currency="epsilon",
-        entries=(),
-        bounds=(),
-        randomness="a seed or NumPy's generator",
-        version=__version__,
-        defects=("nothing here is private: centres and sizes are exact",),
-    )
-
-
-def earlier_fits_words(n_fits: int) -> str:
-    """Return what it means that fits were made before without a budget."""
-    made = "one fit" if n_fits == 1 else f"{n_fits:,} fits"
-    return (
-        f"Before this one, the same process made {made} that no budget was charged for. If they used the same rows, their epsilons "
-        "and deltas add to the ones above; a budget keeps the account."
-    )
-
-
-def unit_words(rows_per_person: int, person_id: str | None) -> str:
-    """Return whose privacy is protected."""
-    if person_id is not None:
-        return f"one person, told by column {person_id!r}"
-    return "one row" if rows_per_person == 1 else f"one person with up to {rows_per_person} rows"
-
-
 def make_statement(
     plan: Plan,
     entries: tuple[Entry, ...],
@@ -299,37 +179,21 @@ def make_statement(
     earlier_fits: int = 0,
 ) -> PrivacyStatement:
     """Return the statement of a finished run."""
-    rows = "one row"
-    multiplied = f"; every sensitivity below is multiplied by {rows_per_person}" if rows_per_person > 1 else ""
-    if rows_per_person > 1:
-        rows = f"all rows of one person, at most {rows_per_person}{multiplied}"
-    if person_id is not None:
-        kept = "one of them was kept" if rows_per_person == 1 else f"at most {rows_per_person} of them were kept"
-        rows = f"all rows of one person, of which {kept}, chosen at random{multiplied}"
-    fields_of_all: dict[str, Any] = {
-        "delta": plan.delta,
-        "rho": plan.rho,
-        "unit": unit_words(rows_per_person, person_id),
-        "neighbours": f"one arises from the other by adding or removing {rows}",
-        "rows_per_person": rows_per_person,
-        "variant": variant,
-        "currency": plan.currency,
-        "accountant": plan.accountant,
-        "entries": entries,
-        "bounds": tuple(schema.to_dict()),
-        "bounds_epsilon": schema.bounds_epsilon(rows_per_person, person_id),
-        "randomness": (SECURE if secure else "a seed; reproducible, not private"),
-        "version": __version__,
-        "earlier_fits": earlier_fits,
-    }
-    if not plan.defects:
-        releasable = secure and (schema.estimate is None or schema.estimate.releasable)
-        return PrivacyStatement(epsilon=plan.epsilon, releasable=releasable, **fields_of_all)
-    return UnsoundStatement(
-        epsilon=math.inf,
-        releasable=False,
-        claimed_epsilon=plan.epsilon,
-        drawn_epsilon=plan.composed(entries),
-        defects=plan.defects,
-        **fields_of_all,
+    return PrivacyStatement(
+        epsilon=plan.epsilon,
+        releasable=secure and (schema.estimate is None or schema.estimate.releasable),
+        delta=plan.delta,
+        rho=plan.rho,
+        unit=unit_of(rows_per_person, person_id),
+        neighbours=ADD_OR_REMOVE,
+        rows_per_person=rows_per_person,
+        variant=variant,
+        currency=plan.currency,
+        accountant=plan.accountant,
+        entries=entries,
+        bounds=tuple(schema.to_dict()),
+        bounds_epsilon=schema.bounds_epsilon(rows_per_person, person_id),
+        randomness=SECURE if secure else SEEDED,
+        version=__version__,
+        earlier_fits=earlier_fits,
     )

@@ -1,8 +1,7 @@
-"""The released tree: cuts in the data's own units, sizes, and rules that people can read."""
+"""The released tree: cuts in the data's own units, sizes, and the rules that lead to its leaves."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Integral
@@ -13,16 +12,46 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.common.checks import is_number
-from dpmondrian.common.printable import printable
 from dpmondrian.dpm.joining.joins import Joins
-from dpmondrian.dpm.tree.grower import GrownTree
-from dpmondrian.engines.grid import Grid
 from dpmondrian.exceptions import ParameterError
+from dpmondrian.release.unit import ROWS
 
-__all__ = ["Cut", "Tree", "release_tree"]
+__all__ = ["Condition", "Cut", "Rule", "Tree"]
 
 _LARGEST = 1e100
 """No size in a saved tree may be larger: beyond it there are no rows, only damage."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What a rule demands of one column: a value in ``(above, up_to]``, or a category.
+
+    Attributes
+    ----------
+    column : str
+    above, up_to : float or None
+        None where there is no such limit.
+    width : float or None
+        Range of the column, from which the number of digits follows.
+    category : str or None
+        Of a column of categories: the one that it has, or has not (`is_category`).
+    """
+
+    column: str
+    above: float | None = None
+    up_to: float | None = None
+    width: float | None = None
+    category: str | None = None
+    is_category: bool = True
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A leaf: the cluster that it belongs to, what is true of all its rows, and about how many there are."""
+
+    cluster: int
+    conditions: tuple[Condition, ...]
+    size: float
 
 
 @dataclass(frozen=True)
@@ -65,6 +94,8 @@ class Tree:
         Number of rows, with noise, and the standard error of that noise. Sizes add up along the tree.
     cluster : int array
         Cluster of a leaf, -1 at inner nodes. Several leaves share one if they were merged.
+    counted : {"rows", "people"}
+        What sizes are numbers of, see `dpmondrian.release.unit.counted_in`.
     ranges : tuple of float or None, optional
         Ranges of the columns, from which the number of digits in rules follows; None for four significant digits.
     strength, strength_error : float array
@@ -88,7 +119,7 @@ class Tree:
     size: NDArray[np.float64]
     size_error: NDArray[np.float64]
     cluster: NDArray[np.int64]
-    counted: str = "people"
+    counted: str = ROWS
     ranges: tuple[float | None, ...] | None = None
     strength: NDArray[np.float64] | None = None
     strength_error: NDArray[np.float64] | None = None
@@ -169,11 +200,24 @@ class Tree:
 
     def rules(self) -> list[str]:
         """Return one rule per leaf, such as ``"age <= 41.5 and bmi > 30: about 1,240 people"``, by cluster."""
+        from dpmondrian.show.texts import rule_texts
+
+        return rule_texts(self)
+
+    def leaf_rules(self) -> list[Rule]:
+        """Return the rules of the leaves as facts, by cluster."""
         paths = self._paths()
         return [
-            f"{printable(self._condition(paths[leaf]))}: about {_rounded(self.size[leaf])} {printable(self.counted)}"
+            Rule(int(self.cluster[leaf]), self._conditions(paths[leaf]), float(self.size[leaf]))
             for leaf in self._leaves()
         ]
+
+    def sides(self, node: int) -> tuple[Condition, Condition]:
+        """Return what the cut of a node demands of its left and of its right side."""
+        column, threshold = int(self.column[node]), float(self.threshold[node])
+        [left] = self._conditions({column: (-np.inf, threshold)})
+        [right] = self._conditions({column: (threshold, np.inf)})
+        return left, right
 
     def _leaves(self) -> list[int]:
         """Return the leaves, ordered by cluster."""
@@ -217,32 +261,27 @@ class Tree:
             for leaf in self._leaves()
         ]
 
-    def _condition(self, intervals: Mapping[int, tuple[float, float]]) -> str:
-        parts = []
+    def _conditions(self, intervals: Mapping[int, tuple[float, float]]) -> tuple[Condition, ...]:
+        """Return what intervals of columns demand; a category that is known makes those that it is not superfluous."""
         known = {
             self.categories[c][0] for c, (low, _) in intervals.items() if c in self.categories and np.isfinite(low)
         }
+        found = []
         for column, (low, high) in sorted(intervals.items()):
-            if column in self.categories:
-                of, category = self.categories[column]
-                if np.isfinite(low):
-                    parts.append(f"{of} is {category}")
-                elif of not in known:
-                    parts.append(f"{of} is not {category}")
+            above, up_to = (float(end) if np.isfinite(end) else None for end in (low, high))
+            if column not in self.categories:
+                width = None if self.ranges is None else self.ranges[column]
+                found.append(Condition(self.names[column], above, up_to, width))
                 continue
-            name = self.names[column]
-            width = None if self.ranges is None else self.ranges[column]
-            if np.isfinite(low) and np.isfinite(high):
-                parts.append(f"{_number(low, width)} < {name} <= {_number(high, width)}")
-            elif np.isfinite(high):
-                parts.append(f"{name} <= {_number(high, width)}")
-            else:
-                parts.append(f"{name} > {_number(low, width)}")
-        return " and ".join(parts) or "everyone"
+            of, category = self.categories[column]
+            if above is not None or of not in known:
+                found.append(Condition(of, category=category, is_category=above is not None))
+        return tuple(found)
 
     def __str__(self) -> str:
-        pairs = zip(self._leaves(), self.rules(), strict=True)
-        return "\n".join(f"cluster {self.cluster[leaf]}: {rule}" for leaf, rule in pairs)
+        from dpmondrian.show.texts import tree_text
+
+        return tree_text(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the nodes as plain JSON values (a leaf's threshold is null)."""
@@ -263,7 +302,6 @@ class Tree:
             "size": self.size.tolist(),
             "size_error": self.size_error.tolist(),
             "cluster": self.cluster.tolist(),
-            "counted": self.counted,
         }
 
     @classmethod
@@ -291,7 +329,7 @@ class Tree:
             raise ValueError("the nodes' lists differ in length or are empty")
         if values.get("leaf_centres") is not None:
             arrays |= _hierarchy_from_dict(values, int((arrays["column"] < 0).sum()), n_measured)
-        tree = cls(names=names, counted=str(values["counted"]), ranges=ranges, **arrays)
+        tree = cls(names=names, ranges=ranges, **arrays)
         tree._check()
         return tree
 
@@ -312,32 +350,6 @@ class Tree:
             raise ValueError("the nodes do not form a tree")
 
 
-def release_tree(
-    grown: GrownTree,
-    grid: Grid,
-    sizes: NDArray[np.float64],
-    size_errors: NDArray[np.float64],
-    cluster_of_leaf: NDArray[np.int64],
-    counted: str,
-) -> Tree:
-    """Return the grown tree in the data's units."""
-    nodes = grown.nodes
-    cluster = np.full(len(nodes), -1, dtype=np.int64)
-    cluster[[leaf.number for leaf in grown.leaves]] = cluster_of_leaf
-    return Tree(
-        names=grid.schema.names,
-        column=np.array([node.column for node in nodes], dtype=np.int64),
-        threshold=np.array([np.nan if node.is_leaf else grid.cut_value(node.column, node.cut) for node in nodes]),
-        left=np.array([node.children[0] if node.children else -1 for node in nodes], dtype=np.int64),
-        right=np.array([node.children[1] if node.children else -1 for node in nodes], dtype=np.int64),
-        size=sizes,
-        size_error=size_errors,
-        cluster=cluster,
-        counted=counted,
-        ranges=grid.schema.ranges,
-    )
-
-
 def _without_nan(values: NDArray[np.float64]) -> list[float | None]:
     return [None if np.isnan(value) else float(value) for value in values]
 
@@ -355,22 +367,6 @@ def _hierarchy_from_dict(values: Mapping[str, Any], n_leaves: int, n_columns: in
     if (joins is None) != (n_leaves == 1):
         raise ValueError("the joins are not those of the leaves")
     return {"leaf_centres": centres, "joins": None if joins is None else Joins.from_dict(joins, n_leaves)}
-
-
-def _number(value: float, width: float | None) -> str:
-    """Return a threshold with digits down to about a thousandth of the column's range, or four of them."""
-    decimals = None if width is None else 3 - math.floor(math.log10(width))
-    if decimals is None or decimals > 12:
-        return f"{value:.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.4g}"
-    text = f"{value:.{max(decimals, 0)}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def _rounded(size: float) -> str:
-    """Return a size with three significant digits and thousands separators; noise makes more digits idle."""
-    size = max(size, 0.0)
-    digits = 2 - int(np.floor(np.log10(size))) if size >= 1 else 0
-    return f"{round(size, min(digits, 0)):,.0f}"
 
 
 def _weighted_means(

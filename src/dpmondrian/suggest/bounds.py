@@ -28,9 +28,10 @@ from dpmondrian.common.interrupts import undisturbed
 from dpmondrian.common.printable import printable
 from dpmondrian.exceptions import BoundsError, DataError, NotReleasableWarning, ParameterError
 from dpmondrian.privacy.door import Door
-from dpmondrian.privacy.plan import bounds_plan
-from dpmondrian.release.statement import PrivacyStatement, make_statement, unit_words
+from dpmondrian.release.statement import PrivacyStatement, make_statement
+from dpmondrian.release.unit import Unit, unit_of
 from dpmondrian.schema.columns import Column, Estimate, Schema
+from dpmondrian.suggest.draws import MAGNITUDES, PLACES, bounds_plan
 from dpmondrian.tables import PersonLimit, Table, read_table
 
 if TYPE_CHECKING:
@@ -196,7 +197,7 @@ def _suggested(
 ) -> SuggestedBounds:
     """Return the bounds; all parameters were checked."""
     wanted = _wanted(table, columns, person_id)
-    charge = _Charge(budget, epsilon, len(wanted.drawn), unit_words(rows_per_person, person_id))
+    charge = _Charge(budget, epsilon, len(wanted.drawn), unit_of(rows_per_person, person_id))
     door = Door(bounds_plan(epsilon, len(wanted.drawn)), rows_per_person, seed, charge.before_draw)
     door.check_noise_fits(1.0)
     rows = wanted.table
@@ -219,7 +220,7 @@ _WIDEST = (-(10.0**LARGEST_EXPONENT), 10.0**LARGEST_EXPONENT)
 class _Charge:
     """Charges the budget of the data set right before the first draw."""
 
-    def __init__(self, budget: Budget | str | Path | None, epsilon: float, n_columns: int, unit: str) -> None:
+    def __init__(self, budget: Budget | str | Path | None, epsilon: float, n_columns: int, unit: Unit) -> None:
         if isinstance(budget, str | Path):
             from dpmondrian.accounts.budget import Budget
 
@@ -279,10 +280,9 @@ def _wanted(X: Any, columns: Sequence[str] | None, person_id: str | None) -> _Wa
         table = read_table(frame[:, [list(types).index(name) for name in kept]].to_native(), person_id=person_id)
     if len(names) == len(truth):
         raise DataError(
-            "The table must have a numeric column whose bounds are to be found; columns of true and false lie between 0 and 1 anyway. "
+            "The table has no numeric column whose bounds could be found; columns of true and false lie between 0 and 1 anyway. "
             "Nothing was drawn.",
             "Check 'columns', and turn texts into numbers or declare their categories.",
-            got="none",
         )
     return _Wanted(table, names, truth)
 
@@ -323,15 +323,15 @@ def _estimate(rows: Table, wanted: _Wanted, door: Door) -> dict[str, Suggestion]
     names, whole = wanted.drawn, wanted.whole
     places = [rows.names.index(name) for name in names]
     edges = [_magnitude_edges(whole[name]) for name in names]
-    scales = [door.count_deviation(column, "magnitudes") / math.sqrt(2.0) for column in range(len(names))]
+    scales = [door.deviation(MAGNITUDES, column) / math.sqrt(2.0) for column in range(len(names))]
     exact = _histograms(rows, places, edges)
     rough = [
-        _rough_range(door.counts(column, exact[column], "magnitudes"), edges[column], scales[column])
+        _rough_range(door.counts(MAGNITUDES, column, exact[column]), edges[column], scales[column])
         for column in range(len(names))
     ]
     edges = [_even_edges(found, whole[name], scale) for name, found, scale in zip(names, rough, scales, strict=True)]
     exact = [counts[1:-1] for counts in _histograms(rows, places, edges)]  # without what lies beyond the edges
-    noisy = [door.counts(column, exact[column], "places") for column in range(len(names))]
+    noisy = [door.counts(PLACES, column, exact[column]) for column in range(len(names))]
     return {
         name: _bounds(rough[column], noisy[column], edges[column], scales[column], whole[name])
         for column, name in enumerate(names)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.privacy.door import Door
+from dpmondrian.privacy.draws import EXPONENTIAL, GAUSSIAN, HALF_WIDTHS, PERMUTE_AND_FLIP, RADII
 from dpmondrian.privacy.plan import Plan, PlannedDraw
 from dpmondrian_lab.audit.exact_law import log_law
 from dpmondrian_lab.audit.recording import Recording
@@ -21,8 +22,8 @@ from dpmondrian_lab.audit.replay import record_pair
 __all__ = ["ask_everything", "record_client", "sampled_log_ratios"]
 
 _SCORES = {
-    "exponential mechanism": ((0, 1), (2, 1)),
-    "permute-and-flip": ((1, 1), (2, 0)),
+    EXPONENTIAL: ((0, 1), (2, 1)),
+    PERMUTE_AND_FLIP: ((1, 1), (2, 0)),
 }
 """Scores of two candidates without and with the person; they move within an interval of width 2.
 
@@ -30,7 +31,6 @@ The exponential mechanism then changes its mind at even odds, from half of its r
 divergence; permute-and-flip makes one candidate less likely by all of its epsilon."""
 
 _RANGE_OF_SCORES = 2
-_BOX_SUMS, _BALL_SUMS = ("coarse sums", "category sums"), ("clipped sums", "sums")
 
 
 def ask_everything(door: Door, there: NDArray[np.int64]) -> list[NDArray[np.int64]]:
@@ -46,17 +46,18 @@ def ask_everything(door: Door, there: NDArray[np.int64]) -> list[NDArray[np.int6
     return [_ask(door, draw, np.asarray(there, dtype=np.int64)) for draw in door.plan.draws]
 
 
-def _ask(door: Door, draw: PlannedDraw, there: NDArray[np.int64]) -> NDArray[np.int64]:
-    if draw.mechanism in _SCORES:
-        inputs = [np.array(scores) * door.rows_per_person for scores in _SCORES[draw.mechanism]]
+def _ask(door: Door, planned: PlannedDraw, there: NDArray[np.int64]) -> NDArray[np.int64]:
+    draw, level = planned.draw, planned.level
+    if planned.mechanism in _SCORES:
+        inputs = [np.array(scores) * door.rows_per_person for scores in _SCORES[planned.mechanism]]
         scores = [inputs[number] for number in there.tolist()]
-        return np.array(door.select(draw.name, draw.level, scores, [_RANGE_OF_SCORES] * len(there)))
+        return np.array(door.select(draw, level, scores, [_RANGE_OF_SCORES] * len(there)))
     exact, one = door.rows_per_person * there, np.ones(len(there), dtype=np.int64)
-    if draw.name in _BOX_SUMS:
-        return door.box_sums(draw.name, exact[:, None], one[:, None], draw.level)[0][:, 0]
-    if draw.name in _BALL_SUMS:
-        return door.ball_sums(draw.name, draw.level, exact[:, None], one)[0][:, 0]
-    return door.counts(draw.level, exact, draw.name)
+    if draw.unit == HALF_WIDTHS:
+        return door.box_sums(draw, level, exact[:, None], one[:, None])[0][:, 0]
+    if draw.unit == RADII:
+        return door.ball_sums(draw, level, exact[:, None], one)[0][:, 0]
+    return door.counts(draw, level, exact)
 
 
 def record_client(plan: Plan, rows_per_person: int = 1, seed: int = 0) -> tuple[Recording, Recording]:
@@ -83,7 +84,7 @@ def _planned_log_ratios(draw: PlannedDraw, released: NDArray[np.int64], rows_per
         multiplier = _RANGE_OF_SCORES * draw.multiplier
         one, other = (np.array(log_law(draw.mechanism, scores, multiplier)) for scores in _SCORES[draw.mechanism])
         ratios = (one - other)[released]
-    elif draw.mechanism == "discrete Gaussian":
+    elif draw.mechanism == GAUSSIAN:
         ratios = (rows_per_person**2 - 2.0 * rows_per_person * released) / (2.0 * scale * scale)
     else:
         ratios = (np.abs(released - rows_per_person) - np.abs(released)) / scale

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.exceptions import ParameterError
+from dpmondrian.privacy.draws import EXPONENTIAL, PERMUTE_AND_FLIP
 from dpmondrian_lab.audit.findings import Finding, Findings
 from dpmondrian_lab.audit.recording import Query, Recording
 from dpmondrian_lab.audit.replay import failures, fitted, record_pair
@@ -62,7 +63,7 @@ class LawChange:
     @property
     def measured(self) -> float:
         """What is held against the promise: of the exponential mechanism its width, since less is charged for that."""
-        return self.width if self.mechanism == "exponential mechanism" else self.largest
+        return self.width if self.mechanism == EXPONENTIAL else self.largest
 
     @property
     def ok(self) -> bool:
@@ -103,7 +104,7 @@ def _log_law(mechanism: str, scores: tuple[int, ...], scale: float) -> tuple[flo
     best = max(scores)
     with localcontext() as context:
         # The terms of permute-and-flip alternate and are as large as binomial coefficients, below 2**n.
-        context.prec = _DIGITS + (len(scores) // 3 if mechanism == "permute-and-flip" else 0)
+        context.prec = _DIGITS + (len(scores) // 3 if mechanism == PERMUTE_AND_FLIP else 0)
         logs = [max(Decimal(score - best) / Decimal(scale), Decimal(_LEAST_LOGARITHM)) for score in scores]
         weights = [log.exp() for log in logs]
         return tuple(float(log + part.ln()) for log, part in zip(logs, _LAWS[mechanism](weights), strict=True))
@@ -134,7 +135,7 @@ def _permute_and_flip(weights: list[Decimal]) -> list[Decimal]:
     return chances
 
 
-_LAWS = {"exponential mechanism": _exponential, "permute-and-flip": _permute_and_flip}
+_LAWS = {EXPONENTIAL: _exponential, PERMUTE_AND_FLIP: _permute_and_flip}
 
 
 def law_change(
@@ -177,7 +178,7 @@ def _laws(one: Recording, other: Recording) -> tuple[LawChange, ...]:
             break
         if before.method != "select" or sum(scores.size for scores in before.exact) > MOST_CANDIDATES:
             continue
-        draw = one.doors[before.door].plan.find(before.name, before.level)
+        draw = one.doors[before.door].plan.find(before.draw, before.level)
         laws.append(_change_of(before, after, 1.0 / draw.multiplier))
     return tuple(laws)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmondrian.privacy.draws import GAUSSIAN
 from dpmondrian_lab.audit.exact_law import log_law
 from dpmondrian_lab.audit.recording import Query
 
@@ -64,7 +65,7 @@ def laws_of(before: Query, after: Query, reach: float = REACH) -> list[Laws]:
         changed = [(a, b, draw) for a, b, draw in drawn if not np.array_equal(a, b)]
         return [choice_laws(draw.mechanism, a.tolist(), b.tolist(), draw.scales[0]) for a, b, draw in changed]
     return [
-        _gaussian(shift, scale, reach) if mechanism == "discrete Gaussian" else _laplace(shift, scale)
+        _gaussian(shift, scale, reach) if mechanism == GAUSSIAN else _laplace(shift, scale)
         for mechanism, shift, scale in shifts(before, after)
     ]
 
@@ -102,7 +103,7 @@ def _laplace(shift: int, scale: float) -> Laws:
 
 def divergence_of_noise(mechanism: str, shift: float, scale: float) -> float:
     """Return the divergence of noise on a whole number that moves by `shift`, without listing outcomes."""
-    if mechanism == "discrete Gaussian":
+    if mechanism == GAUSSIAN:
         return shift * shift / (2.0 * scale * scale)
     # E|X - D| - E|X| is the sum of 1 - 2 P(X >= k) over k = 1, ..., D, with P(X >= k) = exp(-k / s) / (1 + exp(-1 / s)).
     tails = -math.expm1(-abs(shift) / scale) / (math.expm1(1.0 / scale) * (1.0 + math.exp(-1.0 / scale)))

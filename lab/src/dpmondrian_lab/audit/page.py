@@ -306,7 +306,8 @@ def _csv(rows: Iterable[AuditRow]) -> str:
 
 def _draw(rows: Sequence[AuditRow], folder: Path) -> list[Path]:
     """Write all figures and return their paths."""
-    from dpmondrian_lab.pages.figures.style import drawing, save
+    from dpmondrian.show.plots.drawing import drawing
+    from dpmondrian_lab.pages.figures.style import save
 
     paths = []
     figures = [("lower-bounds", _draw_bounds), ("prices", _draw_prices)]

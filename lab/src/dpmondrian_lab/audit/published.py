@@ -15,20 +15,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.common.checks import check_integer
+from dpmondrian.dpm.draws import COUNT, DOMAIN_SUMS, INTERVAL_SIZE, SPLIT
+from dpmondrian.dpm.plan import PAPER_SHARES, paper_offsets, paper_plan
 from dpmondrian.dpm.scores.combine import Score
 from dpmondrian.dpm.tree.intervals import GAP_PERCENTILE, SIGMAS, standard_gap
-from dpmondrian.privacy.door import Door
-from dpmondrian.privacy.plan import PAPER_SHARES, Plan, paper_offsets, paper_plan
 from dpmondrian.schema.columns import Bounds
 from dpmondrian_lab.audit.neighbours import Pair
 from dpmondrian_lab.peers.base import Centres, Peer, PeerSettings
+from dpmondrian_lab.peers.lab_door import LabDoor
+from dpmondrian_lab.peers.lab_plan import LabPlan
 from dpmondrian_lab.peers.rows import FixedPointRows
 
 __all__ = ["DEFECTS", "PublishedDPM", "averaged_gaps_pair"]
@@ -116,18 +118,18 @@ class PublishedDPM(Peer):
         self.q = q
         self.alpha = alpha
 
-    def _plan(self, settings: PeerSettings, n_columns: int) -> Plan:
+    def _plan(self, settings: PeerSettings, n_columns: int) -> LabPlan:
         depth = check_integer("max_depth", self.max_depth, 1, 12, "The paper's is 7.")
-        return replace(paper_plan(settings.epsilon, settings.delta, depth, PAPER_SHARES), defects=DEFECTS)
+        return LabPlan.of(paper_plan(settings.epsilon, settings.delta, depth, PAPER_SHARES), DEFECTS)
 
-    def _cluster(self, rows: FixedPointRows, door: Door, settings: PeerSettings) -> Centres:
+    def _cluster(self, rows: FixedPointRows, door: LabDoor, settings: PeerSettings) -> Centres:
         exact_parts = (rows.displacement + rows.grid.last_place // 2) / (rows.grid.last_place + 1)
-        noisy_total = max(1, int(door.counts(0, [len(exact_parts)])[0]))
+        noisy_total = max(1, int(door.counts(COUNT, 0, [len(exact_parts)])[0]))
         halves = _Halves.of(exact_parts, _choose_sigma(exact_parts, noisy_total, door))
         root = _Node(noisy_total, np.arange(len(exact_parts)))
         return _centres(rows, door, self._leaves(root, halves, door))
 
-    def _leaves(self, root: _Node, halves: _Halves, door: Door) -> list[_Node]:
+    def _leaves(self, root: _Node, halves: _Halves, door: LabDoor) -> list[_Node]:
         """Return the leaves; a node whose cut is refused stays one."""
         leaves: list[_Node] = []
         open_nodes = [root]
@@ -136,7 +138,7 @@ class PublishedDPM(Peer):
             if not open_nodes:
                 break
             sides = self._split(open_nodes, halves, door, level, offset)
-            counts = door.counts(level + 1, [len(side) for side in sides]).tolist()
+            counts = door.counts(COUNT, level + 1, [len(side) for side in sides]).tolist()
             next_nodes: list[_Node] = []
             for k, node in enumerate(open_nodes):
                 parts = [_Node(counts[i], sides[i]) for i in (2 * k, 2 * k + 1)]
@@ -146,7 +148,7 @@ class PublishedDPM(Peer):
         return leaves + open_nodes
 
     def _split(
-        self, nodes: list[_Node], halves: _Halves, door: Door, level: int, offset: float
+        self, nodes: list[_Node], halves: _Halves, door: LabDoor, level: int, offset: float
     ) -> list[NDArray[np.int64]]:
         """Return the rows of both sides of each node's cut, chosen at the published price."""
         score = Score(self.t, self.q, self.alpha, two_sided=False)
@@ -156,7 +158,7 @@ class PublishedDPM(Peer):
             exact_scores.append(score.of_histogram(histogram, node.noisy_count)[:, 1::2].ravel())
             surely = max(node.noisy_count - offset, 1.0)
             claimed.append(math.ceil(score.sensitivity * node.noisy_count / surely))  # the leak: not score.range
-        chosen = door.select("split", level, exact_scores, claimed)
+        chosen = door.select(SPLIT, level, exact_scores, claimed)
         return [side for node, pick in zip(nodes, chosen, strict=True) for side in _sides(node, halves, pick)]
 
 
@@ -167,18 +169,18 @@ def _sides(node: _Node, halves: _Halves, pick: int) -> Iterator[NDArray[np.int64
     yield node.exact_rows[~below]
 
 
-def _choose_sigma(exact_parts: NDArray[np.float64], noisy_total: int, door: Door) -> float:
+def _choose_sigma(exact_parts: NDArray[np.float64], noisy_total: int, door: LabDoor) -> float:
     """Return the standard deviation by whose gaps the intervals are sized: algorithm 2, with averaged gaps."""
     exact_gaps = np.diff(np.sort(exact_parts, axis=0), axis=0).mean(axis=1)  # the leak
     thresholds = SIGMAS * standard_gap() / noisy_total
     exact_within = np.searchsorted(np.sort(exact_gaps), thresholds, side="right")
     exact_scores = -np.abs(100 * exact_within - GAP_PERCENTILE * len(exact_gaps)).astype(np.int64)
     claimed = 2 * 100 * _CLAIMED_RANKS  # with the usual factor 2
-    [chosen] = door.select("interval size", None, [exact_scores], [claimed], "gap ranks / 100")
+    [chosen] = door.select(INTERVAL_SIZE, None, [exact_scores], [claimed])
     return float(SIGMAS[chosen])
 
 
-def _centres(rows: FixedPointRows, door: Door, leaves: list[_Node]) -> Centres:
+def _centres(rows: FixedPointRows, door: LabDoor, leaves: list[_Node]) -> Centres:
     """Return noisy means of the leaves that have rows, and the exact middle for the others."""
     filled = np.array([len(leaf.exact_rows) > 0 for leaf in leaves])  # the leak
     drawn = filled if filled.any() else np.arange(len(leaves)) == 0  # a planned draw must be made
@@ -186,7 +188,7 @@ def _centres(rows: FixedPointRows, door: Door, leaves: list[_Node]) -> Centres:
     half_diagonal = math.ceil(math.sqrt(float((rows.half_width.astype(np.float64) ** 2).sum())))
     radius = np.full(int(drawn.sum()), half_diagonal, dtype=np.int64)
     exact_sums = np.clip(sums[drawn], -_LARGEST_SUM, _LARGEST_SUM).astype(np.int64)
-    noisy_sums, _ = door.ball_sums("sums", None, exact_sums, radius)
+    noisy_sums, _ = door.ball_sums(DOMAIN_SUMS, None, exact_sums, radius)
     sizes = np.array([leaf.noisy_count for leaf in leaves], dtype=np.float64)
     displacement = np.zeros((len(leaves), rows.grid.n_columns))
     displacement[drawn] = noisy_sums / np.maximum(sizes[drawn], 1.0)[:, None]

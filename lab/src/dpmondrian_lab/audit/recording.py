@@ -21,16 +21,19 @@ from numpy.typing import NDArray
 
 from dpmondrian.exceptions import BudgetError
 from dpmondrian.privacy.door import OBSERVER, Door
+from dpmondrian.privacy.draws import Draw
 from dpmondrian.privacy.ledger import Entry
 from dpmondrian.privacy.plan import Plan, PlannedDraw
+from dpmondrian_lab.peers.lab_door import LabDoor
+from dpmondrian_lab.peers.lab_plan import MAX_COVER, LabPlan
 
-__all__ = ["Draw", "Passed", "Query", "Recording", "fingerprint", "record"]
+__all__ = ["Drawn", "Passed", "Query", "Recording", "fingerprint", "record"]
 
 _ONE_AT_A_TIME = threading.RLock()
 
 
 @dataclass(frozen=True)
-class Draw:
+class Drawn:
     """What a sampler was asked for, and what it drew."""
 
     mechanism: str
@@ -44,7 +47,7 @@ class Query:
 
     Attributes
     ----------
-    method, name, level : str, str, int or None
+    method, draw, level : str, Draw, int or None
         The door's method, and the planned draw.
     door : int
         Number of the door, where a run makes several.
@@ -56,7 +59,7 @@ class Query:
         Public: all other arguments.
     parts : int
         Public: into how many parts a unit was divided before noise was drawn.
-    draws : tuple of Draw
+    draws : tuple of Drawn
         Noise. Scales and mechanisms are public.
     exact : tuple of arrays
         One per group.
@@ -67,17 +70,22 @@ class Query:
     """
 
     method: str
-    name: str
+    draw: Draw
     level: int | None
     door: int
     shapes: tuple[tuple[int, ...], ...]
     per_row: tuple[Any, ...]
     asked: tuple[Any, ...]
     parts: int
-    draws: tuple[Draw, ...]
+    draws: tuple[Drawn, ...]
     exact: tuple[NDArray[Any], ...] = field(repr=False)
     released: Any = field(repr=False)
     handed_over: bool
+
+    @property
+    def name(self) -> str:
+        """Name of the draw."""
+        return self.draw.name
 
     @property
     def label(self) -> str:
@@ -103,6 +111,11 @@ class Passed:
     plan: Plan
     rows_per_person: int
     ledger: tuple[Entry, ...] | str
+
+    @property
+    def defects(self) -> tuple[str, ...]:
+        """Why the plan does not keep its promise: of published code."""
+        return self.plan.defects if isinstance(self.plan, LabPlan) else ()
 
 
 @dataclass(frozen=True)
@@ -207,7 +220,7 @@ class _Recorder:
         self._script = script
         self.doors: list[Door] = []
         self.queries: list[Query] = []
-        self.draws: list[Draw] = []
+        self.draws: list[Drawn] = []
         self.purposes: list[tuple[str | int, ...]] = []
         self.generator_states: list[Any] = []
         self.person_keys: list[NDArray[np.uint64]] = []
@@ -219,9 +232,10 @@ class _Recorder:
     def stand_at(self, door: Door) -> None:
         """Record every passage through a door."""
         self.doors.append(door)
-        door.__class__ = type(f"Recorded{type(door).__name__}", (_AtTheDoor, type(door)), {"_recorder": self})
+        watcher = _AtTheLabDoor if isinstance(door, LabDoor) else _AtTheDoor
+        door.__class__ = type(f"Recorded{type(door).__name__}", (watcher, type(door)), {"_recorder": self})
 
-    def take_draws(self) -> tuple[Draw, ...]:
+    def take_draws(self) -> tuple[Drawn, ...]:
         """Return what was drawn since the last time."""
         draws, self.draws = tuple(self.draws), []
         return draws
@@ -270,19 +284,19 @@ class _NotingSampler:
 
     def noise(self, mechanism: str, scales: NDArray[np.float64], *purpose: str | int) -> NDArray[np.int64]:
         drawn: NDArray[np.int64] = self._drawn_by.noise(mechanism, scales, *purpose)
-        self._recorder.draws.append(Draw(mechanism, tuple(np.ravel(scales).tolist()), drawn.copy()))
+        self._recorder.draws.append(Drawn(mechanism, tuple(np.ravel(scales).tolist()), drawn.copy()))
         return drawn
 
     def select(self, mechanism: str, scores: NDArray[np.int64], scale: float, *purpose: str | int) -> int:
         drawn: int = self._drawn_by.select(mechanism, scores, scale, *purpose)
-        self._recorder.draws.append(Draw(mechanism, (float(scale),), drawn))
+        self._recorder.draws.append(Drawn(mechanism, (float(scale),), drawn))
         return drawn
 
     def cover(
         self, points: Any, scales: Any, picks: int, exponent: float, *purpose: str | int, published: bool = False
     ) -> Any:
         drawn = self._drawn_by.cover(points, scales, picks, exponent, *purpose, published=published)
-        self._recorder.draws.append(Draw("max cover", (1.0 / exponent,), copy.deepcopy(drawn)))
+        self._recorder.draws.append(Drawn(MAX_COVER, (1.0 / exponent,), copy.deepcopy(drawn)))
         return drawn
 
 
@@ -305,7 +319,7 @@ class _AtTheDoor(Door):
     def _note(
         self,
         method: str,
-        name: str,
+        draw: Draw,
         level: int | None,
         exact: Iterable[NDArray[Any]],
         per_row: Sequence[Any],
@@ -319,7 +333,7 @@ class _AtTheDoor(Door):
         columns_only = method == "cover"  # its number of rows is exact
         query = Query(
             method=method,
-            name=name,
+            draw=draw,
             level=level,
             door=next(number for number, door in enumerate(self._recorder.doors) if door is self),
             shapes=tuple(np.shape(group)[columns_only:] for group in exact),
@@ -335,92 +349,91 @@ class _AtTheDoor(Door):
         return self._recorder.answer(query)
 
     def counts(
-        self, level: int | None, exact_counts: Sequence[int] | NDArray[np.int64], name: str = "count"
+        self, draw: Draw, level: int | None, exact_counts: Sequence[int] | NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        released = super().counts(level, exact_counts, name)
+        released = super().counts(draw, level, exact_counts)
         exact = np.array(exact_counts, dtype=np.int64).reshape(-1, 1)
-        noted: NDArray[np.int64] = self._note("counts", name, level, exact, [1] * len(exact), (), released)
-        return noted
-
-    def fine_counts(self, name: str, level: int, exact_counts: NDArray[np.int64]) -> NDArray[np.float64]:
-        released = super().fine_counts(name, level, exact_counts)
-        exact = np.array(exact_counts, dtype=np.int64).reshape(-1, 1)
-        noted: NDArray[np.float64] = self._note("fine_counts", name, level, exact, [1] * len(exact), (), released)
+        noted: NDArray[np.int64] = self._note("counts", draw, level, exact, [1] * len(exact), (), released)
         return noted
 
     def select(
-        self,
-        name: str,
-        level: int | None,
-        exact_scores: Sequence[NDArray[np.int64]],
-        score_ranges: Sequence[int],
-        unit: str = "score steps",
+        self, draw: Draw, level: int | None, exact_scores: Sequence[NDArray[np.int64]], score_ranges: Sequence[int]
     ) -> list[int]:
-        released = super().select(name, level, exact_scores, score_ranges, unit)
-        noted: list[int] = self._note("select", name, level, exact_scores, score_ranges, (unit,), released)
+        released = super().select(draw, level, exact_scores, score_ranges)
+        noted: list[int] = self._note("select", draw, level, exact_scores, score_ranges, (), released)
         return noted
 
     def box_sums(
         self,
-        name: str,
+        draw: Draw,
+        level: int | None,
         exact_sums: NDArray[np.int64],
         half_widths: NDArray[np.int64],
-        step: int | None = None,
         block_sizes: NDArray[np.int64] | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        noisy, deviations = super().box_sums(name, exact_sums, half_widths, step, block_sizes)
+        noisy, deviations = super().box_sums(draw, level, exact_sums, half_widths, block_sizes)
         sizes = [1] * half_widths.shape[1] if block_sizes is None else np.asarray(block_sizes).tolist()
         asked, widths = (tuple(sizes), fingerprint(deviations)), map(tuple, half_widths.tolist())
         released = (noisy, deviations)
         noted: tuple[NDArray[np.int64], NDArray[np.float64]] = self._note(
-            "box_sums", name, step, exact_sums, list(widths), asked, released
+            "box_sums", draw, level, exact_sums, list(widths), asked, released
         )
         return noted
 
     def ball_sums(
-        self, name: str, step: int | None, exact_sums: NDArray[np.int64], radius: NDArray[np.int64]
+        self, draw: Draw, level: int | None, exact_sums: NDArray[np.int64], radius: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        noisy, deviations = super().ball_sums(name, step, exact_sums, radius)
+        noisy, deviations = super().ball_sums(draw, level, exact_sums, radius)
         noted: tuple[NDArray[np.int64], NDArray[np.float64]] = self._note(
-            "ball_sums", name, step, exact_sums, radius.tolist(), (fingerprint(deviations),), (noisy, deviations)
+            "ball_sums", draw, level, exact_sums, radius.tolist(), (fingerprint(deviations),), (noisy, deviations)
         )
         return noted
 
+
+class _AtTheLabDoor(_AtTheDoor, LabDoor):
+    """A door of the laboratory at which somebody stands."""
+
+    def fine_counts(self, draw: Draw, level: int, exact_counts: NDArray[np.int64]) -> NDArray[np.float64]:
+        released = super().fine_counts(draw, level, exact_counts)
+        exact = np.array(exact_counts, dtype=np.int64).reshape(-1, 1)
+        noted: NDArray[np.float64] = self._note("fine_counts", draw, level, exact, [1] * len(exact), (), released)
+        return noted
+
     def cover(
-        self, name: str, exact_points: NDArray[np.float64], steps: Sequence[float], limit: float, picks_per_scale: int
+        self, draw: Draw, exact_points: NDArray[np.float64], steps: Sequence[float], limit: float, picks_per_scale: int
     ) -> list[NDArray[np.int64]]:
-        released = super().cover(name, exact_points, steps, limit, picks_per_scale)
+        released = super().cover(draw, exact_points, steps, limit, picks_per_scale)
         asked = (tuple(steps), limit, picks_per_scale)
-        noted: list[NDArray[np.int64]] = self._note("cover", name, None, [exact_points], [1], asked, released)
+        noted: list[NDArray[np.int64]] = self._note("cover", draw, None, [exact_points], [1], asked, released)
         return noted
 
     def means(
         self,
-        name: str,
+        draw: Draw,
         exact_means: NDArray[np.int64],
         reach: NDArray[np.int64],
         published_scales: NDArray[np.float64] | None = None,
     ) -> NDArray[np.int64]:
-        released = super().means(name, exact_means, reach, published_scales)
-        noted: NDArray[np.int64] = self._note("means", name, None, exact_means, reach.tolist(), (), released)
+        released = super().means(draw, exact_means, reach, published_scales)
+        noted: NDArray[np.int64] = self._note("means", draw, None, exact_means, reach.tolist(), (), released)
         return noted
 
     def bounded_sums(
         self,
-        name: str,
+        draw: Draw,
         step: int,
         exact_sums: NDArray[np.int64],
         bounds: tuple[NDArray[np.float64], NDArray[np.float64]],
         scales: NDArray[np.float64],
     ) -> NDArray[np.int64]:
-        released = super().bounded_sums(name, step, exact_sums, bounds, scales)
+        released = super().bounded_sums(draw, step, exact_sums, bounds, scales)
         limits = fingerprint([np.asarray(bound) for bound in bounds])
-        noted: NDArray[np.int64] = self._note("bounded_sums", name, step, exact_sums, (), (limits,), released)
+        noted: NDArray[np.int64] = self._note("bounded_sums", draw, step, exact_sums, (), (limits,), released)
         return noted
 
 
 def _is_handed_over(
-    method: str, exact: Sequence[NDArray[Any]], draws: Sequence[Draw], parts: int, released: Any
+    method: str, exact: Sequence[NDArray[Any]], draws: Sequence[Drawn], parts: int, released: Any
 ) -> bool:
     """Return whether the value that came out is the exact one with the noise that was drawn."""
     if method == "select":

@@ -20,10 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.exceptions import ParameterError
+from dpmondrian.privacy.draws import GAUSSIAN, LAPLACE
 from dpmondrian.privacy.plan import Plan, PlannedDraw
 from dpmondrian_lab.audit.findings import Finding, Findings
 from dpmondrian_lab.audit.neighbours import Pair
 from dpmondrian_lab.audit.recording import Passed, Query, Recording, record
+from dpmondrian_lab.peers.lab_plan import BOUNDED_LAPLACE
 
 __all__ = [
     "audit_pairs",
@@ -138,7 +140,7 @@ def compare_recordings(one: Recording, other: Recording) -> Findings:
             break
         n_compared += 1
         door = one.doors[before.door]
-        draw = door.plan.find(before.name, before.level)
+        draw = door.plan.find(before.draw, before.level)
         findings += [*_public(before, after), *_noise(before, after, draw)]
         changes = [_difference(a, b) for a, b in _groups(before, after)]
         findings += _moves(before, changes, draw, door.rows_per_person)
@@ -155,14 +157,14 @@ def compare_recordings(one: Recording, other: Recording) -> Findings:
 
 def _defects(one: Recording) -> Iterator[Finding]:
     for door in one.doors:
-        for defect in door.plan.defects:
+        for defect in door.defects:
             yield Finding("defect", "", None, None, defect)
 
 
 def _budgets(one: Recording) -> Iterator[Finding]:
     """Find plans that cost more than is promised; with defects, by the ledger, which states what the noise really costs."""
     for door in one.doors:
-        by_ledger = door.plan.defects and not isinstance(door.ledger, str)
+        by_ledger = door.defects and not isinstance(door.ledger, str)
         spent = door.plan.composed(door.ledger) if by_ledger else _spent(door.plan)  # type: ignore[arg-type]
         if spent > door.plan.epsilon * _ROUNDING:
             words = f"all draws together cost a larger epsilon at delta = {door.plan.delta:g}"
@@ -203,7 +205,7 @@ def _public(before: Query, after: Query) -> Iterator[Finding]:
 
 def _noise(before: Query, after: Query, draw: PlannedDraw) -> Iterator[Finding]:
     """Find noise that is not of the planned law, and values that came out without it."""
-    planned = "discrete Laplace" if draw.mechanism == "bounded Laplace" else draw.mechanism
+    planned = LAPLACE if draw.mechanism == BOUNDED_LAPLACE else draw.mechanism
     for query in (before, after):
         n_values = sum(math.prod(shape) for shape in query.shapes)
         n_draws = {"select": len(query.shapes), "cover": 1}.get(query.method, n_values)
@@ -261,7 +263,7 @@ def _rows_moved(query: Query, change: NDArray[np.float64], allowed: Any, mechani
         return max(_ratio(block.sum(), width) for block, width in zip(blocks, allowed, strict=True))
     if query.method == "select":
         return _ratio(float(np.ptp(change)), allowed)
-    in_l2 = mechanism == "discrete Gaussian" and query.method in ("ball_sums", "means")
+    in_l2 = mechanism == GAUSSIAN and query.method in ("ball_sums", "means")
     return _ratio(np.sqrt((change**2).sum()) if in_l2 else np.abs(change).sum(), allowed)
 
 
@@ -282,7 +284,7 @@ def _loss(query: Query, changes: Sequence[NDArray[np.float64]], plan: Plan, draw
     if len(scales) != len(lengths):
         return float(np.inf) if lengths.any() else 0.0  # something moves without noise
     ratios = np.array([_ratio(abs(lengths[j]), scales[j]) for j in np.flatnonzero(lengths)])
-    squares_add_up = draw.mechanism == "discrete Gaussian" or plan.currency == "rho"
+    squares_add_up = draw.mechanism == GAUSSIAN or plan.currency == "rho"
     ratio = float(np.sqrt((ratios**2).sum()) if squares_add_up else ratios.sum())
     if ratio == 0.0 or np.isinf(ratio):
         return ratio

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.exceptions import ParameterError
-from dpmondrian.privacy.accountants.pld import Composition
 from dpmondrian.privacy.accountants.zcdp import bounded_range_rho, gaussian_rho
+from dpmondrian.privacy.draws import EXPONENTIAL, GAUSSIAN
 from dpmondrian.privacy.plan import Plan, PlannedDraw
 from dpmondrian_lab.audit import client
 from dpmondrian_lab.audit.laws import REACH, Laws, laws_of
@@ -50,14 +50,14 @@ def claimed_epsilon(plan: Plan, delta: float) -> float:
 
 def composed_epsilon(plan: Plan, delta: float) -> float:
     """Return the epsilon that the composed privacy loss of all draws needs at most, whatever the plan's accountant is."""
-    return Composition.of(plan.draws, plan.currency, fine=True).epsilon(delta)
+    return plan.composition().epsilon(delta)
 
 
 def claimed_divergence(draw: PlannedDraw) -> float:
     """Return the largest mean of a log-likelihood ratio that a draw's stated cost allows."""
-    if draw.mechanism == "discrete Gaussian":
+    if draw.mechanism == GAUSSIAN:
         return gaussian_rho(draw.multiplier)
-    if draw.mechanism == "exponential mechanism":
+    if draw.mechanism == EXPONENTIAL:
         return bounded_range_rho(1.0 / draw.multiplier)
     return math.tanh(0.5 / draw.multiplier) / draw.multiplier
 
@@ -113,7 +113,7 @@ def attained(
 
     Examples
     --------
-    >>> from dpmondrian.privacy.plan import DEFAULT_SHARES, pure_plan
+    >>> from dpmondrian.dpm.plan import DEFAULT_SHARES, pure_plan
     >>> found = attained(pure_plan(1.0, 2, DEFAULT_SHARES))
     >>> round(found.epsilon, 6), found.refutes
     (1.0, False)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from dpmondrian.exceptions import ParameterError
+from dpmondrian.privacy.draws import EXPONENTIAL
 from dpmondrian_lab.audit.laws import choice_laws, divergence_of_noise, shifts
 from dpmondrian_lab.audit.recording import Query, Recording
 from dpmondrian_lab.audit.replay import fitted, record_pair
@@ -101,7 +102,7 @@ def _divergence(before: Query, after: Query) -> float:
         return math.fsum(divergence_of_noise(*shift) for shift in shifts(before, after))
     parts = []
     for scores, moved, draw in zip(before.exact, after.exact, before.draws, strict=True):
-        is_known = draw.mechanism == "exponential mechanism" or len(scores) <= _MOST_FLIPPED
+        is_known = draw.mechanism == EXPONENTIAL or len(scores) <= _MOST_FLIPPED
         if is_known and not np.array_equal(scores, moved):
             parts.append(choice_laws(draw.mechanism, scores.tolist(), moved.tolist(), draw.scales[0]).divergence)
     return math.fsum(parts)

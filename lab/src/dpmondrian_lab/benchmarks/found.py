@@ -24,9 +24,11 @@ from sklearn.cluster import KMeans
 from dpmondrian import DPM, NotReleasableWarning
 from dpmondrian.common.whole_files import append_line, write_file
 from dpmondrian.quality import adjusted_rand, evaluate
-from dpmondrian_lab.datasets import DatasetNotFoundError, get, shapes
+from dpmondrian.show.plots.drawing import drawing
+from dpmondrian_lab.datasets import get, shapes
+from dpmondrian_lab.exceptions import DatasetNotFoundError
 from dpmondrian_lab.experiments.perform import SILHOUETTE_SEED
-from dpmondrian_lab.pages.figures.style import drawing, plain_log_ticks, save, top_legend
+from dpmondrian_lab.pages.figures.style import plain_log_ticks, save, top_legend
 from dpmondrian_lab.pages.summary import number
 
 FOLDER = Path("results") / "found"

@@ -14,8 +14,8 @@ from sklearn.datasets import make_blobs
 
 from dpmondrian import DPM
 from dpmondrian.quality import accuracy, inertia
-from dpmondrian_lab.datasets import DatasetNotFoundError
 from dpmondrian_lab.datasets.idx import read_idx
+from dpmondrian_lab.exceptions import DatasetNotFoundError
 
 RUNS = 6
 BLOBS = (

@@ -22,7 +22,8 @@ from dpmondrian import DPM
 from dpmondrian.common.whole_files import write_file
 from dpmondrian.quality import accuracy, inertia, kmeans_distance
 from dpmondrian.samples import synthetic
-from dpmondrian_lab.datasets import DATA_SETS, DatasetNotFoundError
+from dpmondrian_lab.datasets import DATA_SETS
+from dpmondrian_lab.exceptions import DatasetNotFoundError
 
 OUTPUT = Path(__file__).parent / "output"
 

@@ -48,14 +48,13 @@ def audit(
       dpm audit --quick --algorithms dpm,dpm_published --out audit-of-dpm
       dpm audit --out results/audit
     """  # noqa: D301
+    from dpmondrian.show.plots.drawing import pyplot
     from dpmondrian_lab.audit.page import write_audit
     from dpmondrian_lab.audit.perform import Effort, run_audit, wrong_rows
     from dpmondrian_lab.commands.progress import ProgressBars
-    from dpmondrian_lab.pages.figures.style import drawing
 
     subjects = _subjects(algorithms)
-    with drawing():  # figures need matplotlib, which is asked for before the work
-        pass
+    pyplot()  # figures need matplotlib, which is asked for before the work
     effort = Effort.quick() if quick else Effort()
     with ProgressBars() as bars:
         rows = run_audit(effort, seed=seed, jobs=jobs or os.cpu_count() or 1, listener=bars, subjects=subjects)

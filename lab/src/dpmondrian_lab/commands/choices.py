@@ -15,7 +15,7 @@ __all__ = ["make_selection", "target_names"]
 def target_names(target: str) -> list[str]:
     """Return the names of the targets to make. Figures need matplotlib, which is asked for here."""
     from dpmondrian.common.checks import nearest_names
-    from dpmondrian_lab.pages.figures.style import drawing
+    from dpmondrian.show.plots.drawing import pyplot
     from dpmondrian_lab.pages.targets import TARGETS
 
     if target != "all" and target not in TARGETS:
@@ -23,8 +23,7 @@ def target_names(target: str) -> list[str]:
         raise typer.BadParameter(f"There is no target {target!r}.{hint}", param_hint="TARGET")
     names = list(TARGETS) if target == "all" else [target]
     if any(TARGETS[name].is_figure for name in names):
-        with drawing():
-            pass
+        pyplot()
     return names
 
 
@@ -57,8 +56,8 @@ def _check_algorithms(names: tuple[str, ...]) -> None:
 
 
 def _check_data_sets(target: str, names: tuple[str, ...]) -> None:
-    from dpmondrian_lab.datasets.files import DatasetError
     from dpmondrian_lab.datasets.registry import get
+    from dpmondrian_lab.exceptions import DatasetError
     from dpmondrian_lab.pages.targets import TARGETS
 
     for name in names:

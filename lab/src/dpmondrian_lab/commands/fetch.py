@@ -27,8 +27,8 @@ def fetch(
     """  # noqa: D301
     from dpmondrian_lab.commands.progress import TransferBars
     from dpmondrian_lab.datasets.download import fetch as fetch_one
-    from dpmondrian_lab.datasets.files import DatasetError
     from dpmondrian_lab.datasets.registry import DATA_SETS, get
+    from dpmondrian_lab.exceptions import DatasetError
 
     if not keys:
         for data_set in DATA_SETS.values():

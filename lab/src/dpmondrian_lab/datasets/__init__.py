@@ -7,15 +7,12 @@
 
 from dpmondrian_lab.datasets.data_set import DataSet
 from dpmondrian_lab.datasets.download import fetch
-from dpmondrian_lab.datasets.files import DatasetError, DatasetNotFoundError
 from dpmondrian_lab.datasets.references import reference_centres
 from dpmondrian_lab.datasets.registry import DATA_SETS, blob_data_set, get
 
 __all__ = [
     "DATA_SETS",
     "DataSet",
-    "DatasetError",
-    "DatasetNotFoundError",
     "blob_data_set",
     "fetch",
     "get",

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian_lab.datasets.files import DatasetError
+from dpmondrian_lab.exceptions import DatasetError
 
 __all__ = ["GAS_COLUMNS", "LETTER_COLUMNS", "gas_columns", "letter_columns"]
 

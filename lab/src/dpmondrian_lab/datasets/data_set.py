@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian_lab.datasets.checksums import content_checksum
-from dpmondrian_lab.datasets.files import DatasetError, DatasetNotFoundError, find_file
+from dpmondrian_lab.datasets.files import find_file
+from dpmondrian_lab.exceptions import DatasetError, DatasetNotFoundError
 
 __all__ = ["DataSet", "Rows"]
 

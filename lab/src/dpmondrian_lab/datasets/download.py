@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from dpmondrian_lab.datasets import archives
 from dpmondrian_lab.datasets.data_set import DataSet
 from dpmondrian_lab.datasets.embeddings import RECIPES, require_torch, train
-from dpmondrian_lab.datasets.files import DatasetError, DatasetNotFoundError, Progress, cache_folder, find_file, staging
+from dpmondrian_lab.datasets.files import Progress, cache_folder, find_file, staging
 from dpmondrian_lab.datasets.registry import get
 from dpmondrian_lab.datasets.tables import write_table
 from dpmondrian_lab.datasets.transfer import download
+from dpmondrian_lab.exceptions import DatasetError, DatasetNotFoundError
 
 __all__ = ["IMAGES", "fetch", "fetch_images"]
 

@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 from dpmondrian.common.whole_files import write_file
 from dpmondrian.quality import nearest, purity, silhouette
 from dpmondrian_lab.datasets.checksums import content_checksum
-from dpmondrian_lab.datasets.files import DatasetError, Progress, cache_folder, staging
+from dpmondrian_lab.datasets.files import Progress, cache_folder, staging
 from dpmondrian_lab.datasets.idx import read_idx
 from dpmondrian_lab.datasets.tables import write_table
+from dpmondrian_lab.exceptions import DatasetError
 
 __all__ = ["RECIPES", "Recipe", "embed", "figures", "require_torch", "train"]
 

@@ -13,12 +13,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from dpmondrian.exceptions import DPMondrianError
+from dpmondrian_lab.exceptions import DatasetError, DatasetNotFoundError
 
 __all__ = [
     "DATA_VARIABLE",
-    "DatasetError",
-    "DatasetNotFoundError",
     "Progress",
     "cache_folder",
     "find_file",
@@ -29,14 +27,6 @@ DATA_VARIABLE = "DPMONDRIAN_DATA"
 
 Progress = Callable[[str, int, int], None]
 """Called now and then with what is being done, how much of it is done, and how much there is (0: not known)."""
-
-
-class DatasetError(DPMondrianError):
-    """A data set cannot be had: unknown, damaged, or not to be made on this machine."""
-
-
-class DatasetNotFoundError(DatasetError, FileNotFoundError):
-    """A data set is not on this machine."""
 
 
 def cache_folder() -> Path:

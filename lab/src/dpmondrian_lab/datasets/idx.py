@@ -9,7 +9,8 @@ import zlib
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian_lab.datasets.files import DatasetError, find_file
+from dpmondrian_lab.datasets.files import find_file
+from dpmondrian_lab.exceptions import DatasetError
 
 __all__ = ["parse_idx", "read_idx"]
 

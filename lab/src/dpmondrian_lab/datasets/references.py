@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 
 from dpmondrian.quality import silhouette
 from dpmondrian_lab.datasets.data_set import DataSet
-from dpmondrian_lab.datasets.files import DatasetError, DatasetNotFoundError, Progress, cache_folder, find_file, staging
+from dpmondrian_lab.datasets.files import Progress, cache_folder, find_file, staging
+from dpmondrian_lab.exceptions import DatasetError, DatasetNotFoundError
 
 __all__ = ["SEARCH", "Search", "reference_centres", "search_references"]
 

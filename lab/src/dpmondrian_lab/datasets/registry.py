@@ -16,7 +16,7 @@ from types import MappingProxyType
 from dpmondrian_lab.datasets import tables
 from dpmondrian_lab.datasets.blobs import blobs
 from dpmondrian_lab.datasets.data_set import DataSet, Rows
-from dpmondrian_lab.datasets.files import DatasetError
+from dpmondrian_lab.exceptions import DatasetError
 
 __all__ = ["DATA_SETS", "DataSet", "Rows", "blob_data_set", "get"]
 

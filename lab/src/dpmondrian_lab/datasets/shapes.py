@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import make_moons
 
-from dpmondrian_lab.datasets.files import DatasetError
+from dpmondrian_lab.exceptions import DatasetError
 
 __all__ = [
     "Shape",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian_lab.datasets.files import DatasetError
+from dpmondrian_lab.exceptions import DatasetError
 
 __all__ = ["read_embeddings", "read_gas", "read_letters", "write_table"]
 

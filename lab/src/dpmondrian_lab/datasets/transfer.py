@@ -11,17 +11,14 @@ from typing import IO, Any
 from urllib.parse import urlsplit
 
 from dpmondrian._version import __version__
-from dpmondrian_lab.datasets.files import DatasetError, Progress
+from dpmondrian_lab.datasets.files import Progress
+from dpmondrian_lab.exceptions import DownloadError
 
-__all__ = ["DownloadError", "download"]
+__all__ = ["download"]
 
 _CHUNK = 1 << 18
 _TIMEOUT = 30.0
 """Seconds without a byte until a server counts as unreachable."""
-
-
-class DownloadError(DatasetError, OSError):
-    """A file could not be downloaded; nothing of it was kept."""
 
 
 def download(address: str, path: Path, limit: int, sha256: str = "", progress: Progress | None = None) -> None:

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dpmondrian.common.whole_files import write_file
-from dpmondrian.exceptions import DPMondrianError
+from dpmondrian_lab.exceptions import RowsError
 from dpmondrian_lab.experiments.spec import Run
 
-__all__ = ["METRICS", "Row", "RowsError", "read_rows", "write_rows"]
+__all__ = ["METRICS", "Row", "read_rows", "write_rows"]
 
 METRICS = (
     "inertia",
@@ -27,10 +27,6 @@ METRICS = (
 """The order of the columns; others follow by name."""
 
 _OF_RUN = ("data_set", "algorithm", "epsilon", "parameters", "base_seed", "iteration")
-
-
-class RowsError(DPMondrianError):
-    """A file of rows cannot be read."""
 
 
 @dataclass(frozen=True)

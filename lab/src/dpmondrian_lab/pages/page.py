@@ -12,8 +12,9 @@ from importlib.resources import files
 from pathlib import Path
 
 from dpmondrian.common.whole_files import write_file
+from dpmondrian_lab.exceptions import RowsError
 from dpmondrian_lab.experiments.catalogue import EXPERIMENTS, make_experiment
-from dpmondrian_lab.experiments.rows import Row, RowsError
+from dpmondrian_lab.experiments.rows import Row
 from dpmondrian_lab.experiments.store import Store
 from dpmondrian_lab.pages.checks import check_all
 from dpmondrian_lab.pages.names import algorithm_name, data_set_name

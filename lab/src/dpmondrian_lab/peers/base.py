@@ -15,12 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 from dpmondrian.common import checks as check
 from dpmondrian.common.interrupts import undisturbed
 from dpmondrian.exceptions import BoundsError, DataError, NotReleasableWarning, ParameterError
-from dpmondrian.privacy.door import Door
-from dpmondrian.privacy.plan import Plan
-from dpmondrian.release.statement import PrivacyStatement, make_statement
+from dpmondrian.release.statement import PrivacyStatement
 from dpmondrian.schema.columns import Bounds, Schema
 from dpmondrian.tables import Table, read_table
+from dpmondrian_lab.peers.lab_door import LabDoor
+from dpmondrian_lab.peers.lab_plan import LabPlan
 from dpmondrian_lab.peers.rows import FixedPointRows, finite, nearest_centre
+from dpmondrian_lab.peers.statements import peer_statement
 
 __all__ = ["Centres", "Peer", "PeerSettings"]
 
@@ -136,7 +137,7 @@ class Peer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 f"The 'bounds' parameter of {type(self).__name__} must not hold 'log' or categories: the peers know numbers only. "
                 f"Got {self.bounds!r}. Give the logarithms of the values and of the bounds, or 0/1 columns for categories."
             )
-        door = Door(self._plan(settings, table.n_columns), seed=seed)
+        door = LabDoor(self._plan(settings, table.n_columns), seed=seed)
         rows = FixedPointRows.of(table, schema, clip=self._published_code_clips or not settings.published)
         centres = self._cluster(rows, door, settings)
         self.cluster_centers_ = rows.values(centres.displacement, centres.clip)
@@ -145,9 +146,7 @@ class Peer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             self.cluster_sizes_ = centres.sizes
         self.n_clusters_ = len(self.cluster_centers_)
         self._take_columns(table, schema)
-        self.privacy_: PrivacyStatement = make_statement(
-            door.plan, door.close(), schema, 1, settings.variant, door.secure
-        )
+        self.privacy_: PrivacyStatement = peer_statement(door, schema, settings.variant)
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return the nearest centre of every row: sensitive, stays with the holder of the rows.
@@ -201,8 +200,8 @@ class Peer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             )
         return delta
 
-    def _plan(self, settings: PeerSettings, n_columns: int) -> Plan:
+    def _plan(self, settings: PeerSettings, n_columns: int) -> LabPlan:
         raise NotImplementedError
 
-    def _cluster(self, rows: FixedPointRows, door: Door, settings: PeerSettings) -> Centres:
+    def _cluster(self, rows: FixedPointRows, door: LabDoor, settings: PeerSettings) -> Centres:
         raise NotImplementedError

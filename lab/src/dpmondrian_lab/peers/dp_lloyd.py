@@ -13,14 +13,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.privacy.door import Door
-from dpmondrian.privacy.plan import BELOW_BUDGET, Plan, PlannedDraw
+from dpmondrian.privacy.draws import HALF_WIDTHS, LAPLACE, ROWS, Draw, Kind
+from dpmondrian.privacy.plan import BELOW_BUDGET, PlannedDraw
 from dpmondrian.schema.columns import Bounds
 from dpmondrian_lab.peers.base import Centres, Peer, PeerSettings
+from dpmondrian_lab.peers.lab_door import LabDoor
+from dpmondrian_lab.peers.lab_plan import BOUNDED_LAPLACE, LabPlan
 from dpmondrian_lab.peers.packing import packed_points
 from dpmondrian_lab.peers.rows import FixedPointRows, middle_place, nearest_centre
 
-__all__ = ["DPLloyd", "StepBudget"]
+__all__ = ["BOUNDED_SUMS", "CELL_COUNT", "COORDINATE_SUMS", "DPLloyd", "StepBudget"]
+
+CELL_COUNT = Draw("cell count", Kind.NOISE, ROWS)
+"""Rows nearest to every centre."""
+COORDINATE_SUMS = Draw("coordinate sums", Kind.NOISE, HALF_WIDTHS)
+"""Sums of these rows relative to the middle of the box."""
+BOUNDED_SUMS = Draw("coordinate sums", Kind.NOISE, "ranges, per column")
+"""The same as the published code draws them."""
 
 _RHO = 0.225
 """Average distance of a row from its cluster's centre, as a share of the half width: a constant of Su et al."""
@@ -96,27 +105,27 @@ class DPLloyd(Peer):
     def _check_delta(self) -> float:
         return 0.0
 
-    def _plan(self, settings: PeerSettings, n_columns: int) -> Plan:
+    def _plan(self, settings: PeerSettings, n_columns: int) -> LabPlan:
         budget = StepBudget.of(settings, n_columns)
-        count, coordinate, noise = budget.count, budget.coordinate, "discrete Laplace"
+        count, coordinate, sums, noise = budget.count, budget.coordinate, COORDINATE_SUMS, LAPLACE
         if settings.published:
-            count, coordinate, noise = coordinate, count, "bounded Laplace"
+            count, coordinate, sums, noise = coordinate, count, BOUNDED_SUMS, BOUNDED_LAPLACE
         draws = []
         for step in range(budget.n_steps):
-            draws.append(PlannedDraw("cell count", step, "discrete Laplace", 1.0 / count, count))
+            draws.append(PlannedDraw(CELL_COUNT, step, LAPLACE, 1.0 / count, count))
             cost = n_columns * coordinate
-            draws.append(PlannedDraw("coordinate sums", step, noise, 1.0 / cost, cost))
+            draws.append(PlannedDraw(sums, step, noise, 1.0 / cost, cost))
         defects = _DEFECTS if settings.published else ()
-        return Plan(settings.epsilon, 0.0, "epsilon", tuple(draws), defects)
+        return LabPlan(settings.epsilon, 0.0, "epsilon", tuple(draws), defects=defects)
 
-    def _cluster(self, rows: FixedPointRows, door: Door, settings: PeerSettings) -> Centres:
+    def _cluster(self, rows: FixedPointRows, door: LabDoor, settings: PeerSettings) -> Centres:
         start = packed_points(settings.n_clusters, rows.grid.n_columns, door.public_randomness("start"))
         centres = np.rint(start * rows.half_width)
         update = _published_update if settings.published else _update
         for step in range(StepBudget.of(settings, rows.grid.n_columns).n_steps):
             label = nearest_centre(rows.displacement, centres)
             exact_counts, exact_sums = rows.sums(label, settings.n_clusters)
-            noisy_counts = door.counts(step, exact_counts, "cell count").astype(np.float64)
+            noisy_counts = door.counts(CELL_COUNT, step, exact_counts).astype(np.float64)
             if settings.published:  # folded at one half, which takes a count far below zero for a large one
                 noisy_counts = np.where(noisy_counts < 1, 1 - noisy_counts, noisy_counts)
             moved = update(rows, door, _Cells(step, centres, noisy_counts, exact_counts, exact_sums))
@@ -124,25 +133,25 @@ class DPLloyd(Peer):
         return Centres(centres, np.maximum(noisy_counts, 0.0))
 
 
-def _update(rows: FixedPointRows, door: Door, cells: _Cells) -> NDArray[np.float64]:
+def _update(rows: FixedPointRows, door: LabDoor, cells: _Cells) -> NDArray[np.float64]:
     """Return the next centres; one whose count may be noise alone stays where it is."""
     half_widths = np.tile(rows.half_width, (len(cells.centres), 1))
-    noisy_sums, _ = door.box_sums("coordinate sums", cells.exact_sums, half_widths, cells.step)
-    sure = cells.noisy_counts > _SURE * door.count_deviation(cells.step, "cell count")
+    noisy_sums, _ = door.box_sums(COORDINATE_SUMS, cells.step, cells.exact_sums, half_widths)
+    sure = cells.noisy_counts > _SURE * door.deviation(CELL_COUNT, cells.step)
     return np.where(sure[:, None], noisy_sums / np.maximum(cells.noisy_counts, 1.0)[:, None], cells.centres)
 
 
-def _published_update(rows: FixedPointRows, door: Door, cells: _Cells) -> NDArray[np.float64]:
+def _published_update(rows: FixedPointRows, door: LabDoor, cells: _Cells) -> NDArray[np.float64]:
     """Return the next centres as diffprivlib does: raw sums, bounded noise, and empty clusters left alone."""
     zero = rows.grid.values(middle_place(rows.grid).astype(np.float64)) * rows.grid.inverse_step
     filled = np.flatnonzero(cells.exact_counts > 0)  # the leak
     size = cells.noisy_counts[filled, None]
     raw_sums = cells.exact_sums[filled] + np.rint(cells.exact_counts[filled, None] * zero).astype(np.int64)
     limits = size * (zero - rows.half_width), size * (zero + rows.half_width)
-    epsilon = door.plan.find("coordinate sums", cells.step).cost / rows.grid.n_columns
+    epsilon = door.plan.find(BOUNDED_SUMS, cells.step).cost / rows.grid.n_columns
     scales = bounded_laplace_scale(size, epsilon) * (2.0 * rows.half_width)
     scales = np.broadcast_to(scales, raw_sums.shape)
-    noisy_sums = door.bounded_sums("coordinate sums", cells.step, raw_sums, limits, scales)
+    noisy_sums = door.bounded_sums(BOUNDED_SUMS, cells.step, raw_sums, limits, scales)
     moved = cells.centres.copy()
     moved[filled] = noisy_sums / size - zero
     return moved

@@ -16,13 +16,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.dpm.centres.merge import merge_leaves
-from dpmondrian.privacy.accountants.joint import GAUSSIAN_SLACK, least_multiplier
-from dpmondrian.privacy.door import Door
-from dpmondrian.privacy.plan import Plan, PlannedDraw, max_cover_epsilon
+from dpmondrian.privacy.draws import GAUSSIAN, LAPLACE, ROWS, Draw, Kind
+from dpmondrian.privacy.plan import PlannedDraw
 from dpmondrian_lab.peers.base import Centres, Peer, PeerSettings
+from dpmondrian_lab.peers.joint import GAUSSIAN_SLACK, least_multiplier
+from dpmondrian_lab.peers.lab_door import LabDoor
+from dpmondrian_lab.peers.lab_plan import JOINT, MAX_COVER, LabPlan, max_cover_epsilon
 from dpmondrian_lab.peers.rows import FixedPointRows, middle_place, nearest_centre
 
-__all__ = ["EMMC", "Budget", "Lattices"]
+__all__ = ["AVERAGES", "CANDIDATES", "CANDIDATE_COUNT", "CLUSTER_SIZE", "EMMC", "Budget", "Lattices"]
+
+CANDIDATES = Draw("candidates", Kind.CHOICE, "weight of a row")
+"""Vectors that cover many rows, on all lattices."""
+CANDIDATE_COUNT = Draw("candidate count", Kind.NOISE, ROWS)
+"""Rows nearest to every candidate."""
+CLUSTER_SIZE = Draw("cluster size", Kind.NOISE, ROWS)
+"""Rows of every group of candidates."""
+AVERAGES = Draw("averages", Kind.NOISE, "moves of a mean")
+"""Means of these rows."""
 
 _GAMMA = 0.99
 """Accuracy parameter of projection, lattices and radii, as in the code that the paper measured."""
@@ -159,19 +170,19 @@ class EMMC(Peer):
     _most_rows = 10**8
     """With more, the steps of the finest lattice could not be told apart."""
 
-    def _plan(self, settings: PeerSettings, n_columns: int) -> Plan:
+    def _plan(self, settings: PeerSettings, n_columns: int) -> LabPlan:
         budget = Budget.of(settings)
         cost = max_cover_epsilon(budget.exponent, budget.cover_delta)
         draws = (
-            PlannedDraw("candidates", None, "max cover", 1.0 / budget.exponent, cost, budget.cover_delta),
-            PlannedDraw("candidate count", 0, "discrete Laplace", 1.0 / budget.count, budget.count),
-            PlannedDraw("cluster size", 0, "discrete Laplace", 1.0 / budget.size, budget.size, budget.overshoot),
-            PlannedDraw("averages", None, "discrete Gaussian", budget.average_noise, 1.0 / budget.average_noise),
+            PlannedDraw(CANDIDATES, None, MAX_COVER, 1.0 / budget.exponent, cost, budget.cover_delta),
+            PlannedDraw(CANDIDATE_COUNT, 0, LAPLACE, 1.0 / budget.count, budget.count),
+            PlannedDraw(CLUSTER_SIZE, 0, LAPLACE, 1.0 / budget.size, budget.size, budget.overshoot),
+            PlannedDraw(AVERAGES, None, GAUSSIAN, budget.average_noise, 1.0 / budget.average_noise),
         )
         defects = _DEFECTS if settings.published else ()
-        return Plan(settings.epsilon, settings.delta, "joint", draws, defects)
+        return LabPlan(settings.epsilon, settings.delta, JOINT, draws, defects=defects)
 
-    def _cluster(self, rows: FixedPointRows, door: Door, settings: PeerSettings) -> Centres:
+    def _cluster(self, rows: FixedPointRows, door: LabDoor, settings: PeerSettings) -> Centres:
         door.check_noise_fits(float(_reach(rows, np.ones(1))[0]))
         lattices = Lattices.of(settings, rows.grid.n_columns)
         project = _published_projection if settings.published else _projection
@@ -179,14 +190,14 @@ class EMMC(Peer):
         candidates = _candidates(points, door, lattices)
         label = nearest_centre(points, candidates)
         exact_counts = np.bincount(label, minlength=len(candidates)).astype(np.int64)
-        noisy_counts = door.counts(0, exact_counts, "candidate count")
+        noisy_counts = door.counts(CANDIDATE_COUNT, 0, exact_counts)
         middles = _merged(candidates, noisy_counts, door, settings)
         label = nearest_centre(points, middles)
         average = _published_averages if settings.published else _averages
         return average(rows, label, len(middles), door, Budget.of(settings))
 
 
-def _projection(rows: FixedPointRows, door: Door, n_kept: int) -> NDArray[np.float64]:
+def _projection(rows: FixedPointRows, door: LabDoor, n_kept: int) -> NDArray[np.float64]:
     """Return every row in the unit ball, in whole `_UNIT` steps: a function of that row and public numbers alone.
 
     The product of whole numbers is exact, and all other operations are on single numbers, so no result depends on the order
@@ -204,7 +215,7 @@ def _projection(rows: FixedPointRows, door: Door, n_kept: int) -> NDArray[np.flo
     return scaled
 
 
-def _published_projection(rows: FixedPointRows, door: Door, n_kept: int) -> NDArray[np.float64]:
+def _published_projection(rows: FixedPointRows, door: LabDoor, n_kept: int) -> NDArray[np.float64]:
     """Return rows as they are, projected and divided by the largest norm among them: the leak."""
     points = rows.grid.values(rows.displacement + middle_place(rows.grid))
     if n_kept < rows.grid.n_columns:
@@ -215,15 +226,15 @@ def _published_projection(rows: FixedPointRows, door: Door, n_kept: int) -> NDAr
     return scaled
 
 
-def _candidates(points: NDArray[np.float64], door: Door, lattices: Lattices) -> NDArray[np.float64]:
+def _candidates(points: NDArray[np.float64], door: LabDoor, lattices: Lattices) -> NDArray[np.float64]:
     """Return the distinct vectors of all lattices, in whole `_UNIT` steps."""
-    vectors = door.cover("candidates", points / _UNIT, lattices.steps, lattices.limit, lattices.picks)
+    vectors = door.cover(CANDIDATES, points / _UNIT, lattices.steps, lattices.limit, lattices.picks)
     places = [step * drawn for step, drawn in zip(lattices.steps, vectors, strict=True)]
     return np.unique(np.rint(np.concatenate(places) * _UNIT), axis=0)
 
 
 def _merged(
-    candidates: NDArray[np.float64], noisy_counts: NDArray[np.int64], door: Door, settings: PeerSettings
+    candidates: NDArray[np.float64], noisy_counts: NDArray[np.int64], door: LabDoor, settings: PeerSettings
 ) -> NDArray[np.float64]:
     """Return the middles of k groups of candidates, by k-means weighted with their noisy counts."""
     kept = noisy_counts > 0
@@ -255,26 +266,26 @@ def _exact_means(exact_counts: NDArray[np.int64], exact_sums: NDArray[np.int64])
     return means
 
 
-def _averages(rows: FixedPointRows, label: NDArray[np.int64], n_groups: int, door: Door, budget: Budget) -> Centres:
+def _averages(rows: FixedPointRows, label: NDArray[np.int64], n_groups: int, door: LabDoor, budget: Budget) -> Centres:
     """Return noisy means of the clusters that are large enough, judged by their noisy sizes."""
     exact_counts, exact_sums = rows.sums(label, n_groups)
-    noisy_counts = door.counts(0, exact_counts, "cluster size")
+    noisy_counts = door.counts(CLUSTER_SIZE, 0, exact_counts)
     sizes = noisy_counts - math.ceil(budget.offset)
     kept = np.flatnonzero(sizes > 0)
     if not len(kept):  # then the largest one, as if it had one row: its mean moves by the diameter at most
         kept = np.array([np.argmax(sizes)])
     reach = _reach(rows, np.maximum(sizes[kept], 1).astype(np.float64))
-    noisy_means = door.means("averages", _exact_means(exact_counts, exact_sums)[kept], reach)
+    noisy_means = door.means(AVERAGES, _exact_means(exact_counts, exact_sums)[kept], reach)
     centres = np.clip(noisy_means / _FINE, -rows.half_width, rows.half_width)
     return Centres(centres, np.maximum(noisy_counts[kept], 0).astype(np.float64))
 
 
 def _published_averages(
-    rows: FixedPointRows, label: NDArray[np.int64], n_groups: int, door: Door, budget: Budget
+    rows: FixedPointRows, label: NDArray[np.int64], n_groups: int, door: LabDoor, budget: Budget
 ) -> Centres:
     """Return means with noise of standard deviation sigma**2, in the units of the data, and not clipped."""
     exact_counts, exact_sums = rows.sums(label, n_groups)
-    noisy_counts = door.counts(0, exact_counts, "cluster size")
+    noisy_counts = door.counts(CLUSTER_SIZE, 0, exact_counts)
     sizes = noisy_counts.astype(np.float64) - budget.offset
     kept = np.flatnonzero((sizes > 0) & (exact_counts >= 2))  # the leak
     if not len(kept):
@@ -284,5 +295,5 @@ def _published_averages(
     sigma = budget.average_noise * diameter / sizes
     deviation = np.minimum(sigma[:, None] ** 2 * rows.grid.inverse_step * _FINE, _LARGEST_DEVIATION)
     exact_means = _exact_means(exact_counts, exact_sums)[kept]
-    noisy_means = door.means("averages", exact_means, _reach(rows, sizes), deviation)
+    noisy_means = door.means(AVERAGES, exact_means, _reach(rows, sizes), deviation)
     return Centres(noisy_means / _FINE, np.maximum(noisy_counts[kept], 0).astype(np.float64), clip=False)

@@ -12,14 +12,21 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.privacy.accountants.joint import GAUSSIAN_SLACK, least_multiplier
-from dpmondrian.privacy.door import Door
-from dpmondrian.privacy.plan import Plan, PlannedDraw
+from dpmondrian.privacy.draws import GAUSSIAN, RADII, ROWS, Draw, Kind
+from dpmondrian.privacy.plan import PlannedDraw
 from dpmondrian_lab.peers.base import Centres, Peer, PeerSettings
+from dpmondrian_lab.peers.joint import GAUSSIAN_SLACK, least_multiplier
+from dpmondrian_lab.peers.lab_door import LabDoor
+from dpmondrian_lab.peers.lab_plan import JOINT, LabPlan
 from dpmondrian_lab.peers.packing import packed_points
 from dpmondrian_lab.peers.rows import FixedPointRows, nearest_centre
 
-__all__ = ["FastLloyd"]
+__all__ = ["CELL_COUNT", "RELATIVE_SUMS", "FastLloyd"]
+
+CELL_COUNT = Draw("cell count", Kind.NOISE, ROWS)
+"""Rows within the radius of every centre."""
+RELATIVE_SUMS = Draw("relative sums", Kind.NOISE, RADII)
+"""Sums of these rows relative to the centre."""
 
 _REACH = 0.8
 """The radius, as a part of the side of a cube that k of would fill the box: the authors' example."""
@@ -66,15 +73,15 @@ class FastLloyd(Peer):
 
     _variants = ("default",)
 
-    def _plan(self, settings: PeerSettings, n_columns: int) -> Plan:
+    def _plan(self, settings: PeerSettings, n_columns: int) -> LabPlan:
         steps = _Steps.of(settings, n_columns)
         draws = []
         for step in range(steps.n_steps):
-            for name, noise in (("cell count", steps.count_noise), ("relative sums", steps.sum_noise)):
-                draws.append(PlannedDraw(name, step, "discrete Gaussian", noise, 1.0 / noise))
-        return Plan(settings.epsilon, settings.delta, "joint", tuple(draws))
+            for draw, noise in ((CELL_COUNT, steps.count_noise), (RELATIVE_SUMS, steps.sum_noise)):
+                draws.append(PlannedDraw(draw, step, GAUSSIAN, noise, 1.0 / noise))
+        return LabPlan(settings.epsilon, settings.delta, JOINT, tuple(draws))
 
-    def _cluster(self, rows: FixedPointRows, door: Door, settings: PeerSettings) -> Centres:
+    def _cluster(self, rows: FixedPointRows, door: LabDoor, settings: PeerSettings) -> Centres:
         n_columns = rows.grid.n_columns
         steps = _Steps.of(settings, n_columns)
         radius = math.ceil(steps.radius * float(rows.half_width.max()))
@@ -84,8 +91,8 @@ class FastLloyd(Peer):
             label = _near_enough(rows, centres, radius)
             exact_counts, exact_sums = rows.sums(label, settings.n_clusters)
             relative = exact_sums - exact_counts[:, None] * centres.astype(np.int64)
-            noisy_counts = door.fine_counts("cell count", step, exact_counts)
-            noisy_sums, _ = door.ball_sums("relative sums", step, relative, np.full(settings.n_clusters, radius))
+            noisy_counts = door.fine_counts(CELL_COUNT, step, exact_counts)
+            noisy_sums, _ = door.ball_sums(RELATIVE_SUMS, step, relative, np.full(settings.n_clusters, radius))
             shift = noisy_sums / np.maximum(noisy_counts, 1.0)[:, None]
             length = np.sqrt((shift**2).sum(axis=1))
             shift *= np.minimum(1.0, radius / np.maximum(length, 1.0))[:, None]

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn import cluster
 
-from dpmondrian.release.statement import no_privacy
+from dpmondrian_lab.peers.statements import no_privacy
 
 __all__ = ["KMeans"]
 

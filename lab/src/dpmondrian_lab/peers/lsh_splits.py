@@ -13,13 +13,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.dpm.centres.merge import merge_leaves
-from dpmondrian.privacy.accountants.joint import GAUSSIAN_SLACK, least_multiplier
-from dpmondrian.privacy.door import Door
-from dpmondrian.privacy.plan import Plan, PlannedDraw
+from dpmondrian.privacy.draws import GAUSSIAN, LAPLACE, RADII, ROWS, Draw, Kind
+from dpmondrian.privacy.plan import PlannedDraw
 from dpmondrian_lab.peers.base import Centres, Peer, PeerSettings
+from dpmondrian_lab.peers.joint import GAUSSIAN_SLACK, least_multiplier
+from dpmondrian_lab.peers.lab_door import LabDoor
+from dpmondrian_lab.peers.lab_plan import JOINT, LabPlan
 from dpmondrian_lab.peers.rows import FixedPointRows, middle_place
 
-__all__ = ["LSHSplits", "leaf_noise", "mean_noise"]
+__all__ = ["COUNT", "LEAF_SUMS", "MEAN_COUNT", "MEAN_SUM", "LSHSplits", "leaf_noise", "mean_noise"]
+
+MEAN_COUNT = Draw("mean count", Kind.NOISE, ROWS)
+"""All rows, for the private mean."""
+MEAN_SUM = Draw("mean sum", Kind.NOISE, RADII)
+"""Their sum."""
+COUNT = Draw("count", Kind.NOISE, ROWS, skippable_from=1)
+"""Rows of every node of a level; the tree may end before the last one."""
+LEAF_SUMS = Draw("leaf sums", Kind.NOISE, RADII)
+"""The sum of every leaf's rows."""
 
 _DEPTH = 20
 _COUNT_NOISE = 20.0
@@ -60,23 +71,23 @@ class LSHSplits(Peer):
 
     _published_code_clips = False
 
-    def _plan(self, settings: PeerSettings, n_columns: int) -> Plan:
+    def _plan(self, settings: PeerSettings, n_columns: int) -> LabPlan:
         epsilon, delta = settings.epsilon * (1.0 - 2 * GAUSSIAN_SLACK), settings.delta * (1.0 - 2 * GAUSSIAN_SLACK)
         count = _MEAN_COUNT_SHARE * _MEAN_SHARE * epsilon
         mean, leaves = mean_noise(epsilon, delta), leaf_noise(epsilon, delta)
         draws = [
-            PlannedDraw("mean count", 0, "discrete Laplace", 1.0 / count, count),
-            PlannedDraw("mean sum", None, "discrete Gaussian", mean, 1.0 / mean),
+            PlannedDraw(MEAN_COUNT, 0, LAPLACE, 1.0 / count, count),
+            PlannedDraw(MEAN_SUM, None, GAUSSIAN, mean, 1.0 / mean),
             *(
-                PlannedDraw("count", level, "discrete Laplace", _COUNT_NOISE * leaves, 1.0 / (_COUNT_NOISE * leaves))
+                PlannedDraw(COUNT, level, LAPLACE, _COUNT_NOISE * leaves, 1.0 / (_COUNT_NOISE * leaves))
                 for level in range(_DEPTH + 1)
             ),
-            PlannedDraw("leaf sums", None, "discrete Gaussian", leaves, 1.0 / leaves),
+            PlannedDraw(LEAF_SUMS, None, GAUSSIAN, leaves, 1.0 / leaves),
         ]
         defects = _DEFECTS if settings.published else ()
-        return Plan(settings.epsilon, settings.delta, "joint", tuple(draws), defects)
+        return LabPlan(settings.epsilon, settings.delta, JOINT, tuple(draws), defects=defects)
 
-    def _cluster(self, rows: FixedPointRows, door: Door, settings: PeerSettings) -> Centres:
+    def _cluster(self, rows: FixedPointRows, door: LabDoor, settings: PeerSettings) -> Centres:
         mean = np.rint(_private_mean(rows, door, settings.published))
         centred = FixedPointRows(rows.grid, rows.displacement - mean)
         # A cube around the mean that holds the whole box, and the ball around that cube.
@@ -94,7 +105,7 @@ class LSHSplits(Peer):
         return Centres(mean + member @ points / sizes[:, None], sizes)
 
 
-def _private_mean(rows: FixedPointRows, door: Door, published: bool) -> NDArray[np.float64]:
+def _private_mean(rows: FixedPointRows, door: LabDoor, published: bool) -> NDArray[np.float64]:
     """Return a noisy mean of all rows, as a displacement from the middle of the box."""
     origin = np.zeros(rows.grid.n_columns)
     extent = rows.half_width.astype(np.float64)
@@ -103,9 +114,9 @@ def _private_mean(rows: FixedPointRows, door: Door, published: bool) -> NDArray[
         extent = extent + np.abs(origin)
     [exact_count], exact_sum = rows.sums(np.zeros(len(rows.displacement), dtype=np.int64), 1)
     exact_sum = exact_sum - np.rint(exact_count * origin).astype(np.int64)
-    [noisy_count] = door.counts(0, [exact_count], "mean count")
+    [noisy_count] = door.counts(MEAN_COUNT, 0, [exact_count])
     radius = math.ceil(math.sqrt((extent**2).sum()))
-    noisy_sum, _ = door.ball_sums("mean sum", None, exact_sum, np.array([radius]))
+    noisy_sum, _ = door.ball_sums(MEAN_SUM, None, exact_sum, np.array([radius]))
     if published:
         mean: NDArray[np.float64] = origin + noisy_sum[0] / (noisy_count or 1)
     else:
@@ -126,13 +137,13 @@ class _Leaves:
     leaf_of_row: NDArray[np.int64] = field(repr=False)
 
 
-def _grow(rows: FixedPointRows, door: Door, settings: PeerSettings) -> _Leaves:
+def _grow(rows: FixedPointRows, door: LabDoor, settings: PeerSettings) -> _Leaves:
     """Return the leaves of the tree, grown level by level; both sides of a branching node get noise, also empty ones."""
     n_rows, n_columns = rows.displacement.shape
     generator = door.public_randomness("hyperplanes")
     normals = np.rint(generator.normal(size=(_DEPTH, n_columns)) * _HYPERPLANE_STEPS)
     beyond = rows.displacement @ normals.T < 0
-    [drawn] = door.counts(0, [n_rows]).tolist()
+    [drawn] = door.counts(COUNT, 0, [n_rows]).tolist()
     least = _least_node(door, drawn, n_columns, settings.n_clusters)
     node, counts = np.zeros(n_rows, dtype=np.int64), np.array([max(1.0, drawn)])
     leaf_of_row, leaf_counts = np.full(n_rows, -1, dtype=np.int64), np.empty(0)
@@ -152,7 +163,7 @@ def _grow(rows: FixedPointRows, door: Door, settings: PeerSettings) -> _Leaves:
 
 
 def _children(
-    door: Door,
+    door: LabDoor,
     level: int,
     node: NDArray[np.int64],
     counts: NDArray[np.float64],
@@ -169,23 +180,23 @@ def _children(
     here = np.flatnonzero(node >= 0)
     here = here[rank[node[here]] >= 0]
     exact_counts = np.bincount(2 * rank[node[here]] + beyond[here, level], minlength=2 * len(branching))
-    noisy_counts = door.counts(level + 1, exact_counts.astype(np.int64)).astype(np.float64)
+    noisy_counts = door.counts(COUNT, level + 1, exact_counts.astype(np.int64)).astype(np.float64)
     kept = noisy_counts >= least
     child_of[branching] = np.where(kept, np.cumsum(kept) - 1, -1).reshape(-1, 2)
     return child_of, noisy_counts[kept]
 
 
-def _least_node(door: Door, noisy_total: int, n_columns: int, n_clusters: int) -> int:
+def _least_node(door: LabDoor, noisy_total: int, n_columns: int, n_clusters: int) -> int:
     """Return the smallest noisy count of a node: its mean then has noise of a tenth of the radius."""
-    multiplier = door.plan.find("leaf sums").multiplier
+    multiplier = door.plan.find(LEAF_SUMS).multiplier
     return max(1, min(math.floor(10.0 * math.sqrt(n_columns) * multiplier), noisy_total // (2 * n_clusters)))
 
 
-def _leaf_means(rows: FixedPointRows, door: Door, leaves: _Leaves, radius: int) -> NDArray[np.float64]:
+def _leaf_means(rows: FixedPointRows, door: LabDoor, leaves: _Leaves, radius: int) -> NDArray[np.float64]:
     """Return the noisy mean of every leaf, within the ball that holds all rows."""
     n_leaves = len(leaves.noisy_counts)
     _, exact_sums = rows.sums(leaves.leaf_of_row, n_leaves)
-    noisy_sums, _ = door.ball_sums("leaf sums", None, exact_sums, np.full(n_leaves, radius))
+    noisy_sums, _ = door.ball_sums(LEAF_SUMS, None, exact_sums, np.full(n_leaves, radius))
     means = noisy_sums / leaves.noisy_counts[:, None]
     _clip_to_ball(means, radius)
     return means

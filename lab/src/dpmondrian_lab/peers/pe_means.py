@@ -15,15 +15,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.dpm.centres.merge import merge_leaves
-from dpmondrian.privacy.accountants.joint import GAUSSIAN_SLACK, least_multiplier
-from dpmondrian.privacy.door import Door
-from dpmondrian.privacy.plan import Plan, PlannedDraw
+from dpmondrian.privacy.draws import GAUSSIAN, ROWS, Draw, Kind
+from dpmondrian.privacy.plan import PlannedDraw
 from dpmondrian_lab.peers.ball import drawn_into_ball, packed_in_ball
 from dpmondrian_lab.peers.base import Centres, Peer, PeerSettings
+from dpmondrian_lab.peers.joint import GAUSSIAN_SLACK, least_multiplier
+from dpmondrian_lab.peers.lab_door import LabDoor
+from dpmondrian_lab.peers.lab_plan import JOINT, LabPlan
 from dpmondrian_lab.peers.nearest import Candidates
 from dpmondrian_lab.peers.rows import FixedPointRows
 
-__all__ = ["PEMeans"]
+__all__ = ["ROW_COUNT", "VOTES", "PEMeans"]
+
+ROW_COUNT = Draw("row count", Kind.NOISE, ROWS)
+"""All rows."""
+VOTES = Draw("votes", Kind.NOISE, ROWS)
+"""Rows nearest to every candidate of a generation."""
 
 _ROWS_PER_CANDIDATE = 5
 _LEAST_MUTANTS = 4
@@ -79,29 +86,29 @@ class PEMeans(Peer):
 
     _variants = ("default",)
 
-    def _plan(self, settings: PeerSettings, n_columns: int) -> Plan:
+    def _plan(self, settings: PeerSettings, n_columns: int) -> LabPlan:
         course = _Course.of(settings, n_columns)
-        noises = [("row count", 0, course.count_noise)]
-        noises += [("votes", generation, course.vote_noise) for generation in range(course.n_generations)]
-        draws = (PlannedDraw(name, level, "discrete Gaussian", noise, 1.0 / noise) for name, level, noise in noises)
-        return Plan(settings.epsilon, settings.delta, "joint", tuple(draws))
+        noises = [(ROW_COUNT, 0, course.count_noise)]
+        noises += [(VOTES, generation, course.vote_noise) for generation in range(course.n_generations)]
+        draws = (PlannedDraw(draw, level, GAUSSIAN, noise, 1.0 / noise) for draw, level, noise in noises)
+        return LabPlan(settings.epsilon, settings.delta, JOINT, tuple(draws))
 
-    def _cluster(self, rows: FixedPointRows, door: Door, settings: PeerSettings) -> Centres:
+    def _cluster(self, rows: FixedPointRows, door: LabDoor, settings: PeerSettings) -> Centres:
         k, n_columns = settings.n_clusters, rows.grid.n_columns
         course = _Course.of(settings, n_columns)
         n_mutants = course.n_mutants
         radius = math.sqrt((rows.half_width.astype(np.float64) ** 2).sum())
-        [noisy_total] = door.fine_counts("row count", 0, np.array([len(rows.displacement)]))
+        [noisy_total] = door.fine_counts(ROW_COUNT, 0, np.array([len(rows.displacement)]))
         start = packed_in_ball((n_mutants + 1) * k, n_columns, radius, door.public_randomness("start"))
         candidates, n_pivots = np.rint(start), math.isqrt(len(start))
         for generation in range(course.n_generations):
             votes = Candidates.of(candidates, n_pivots).nearest(rows.displacement)
             exact_votes = np.bincount(votes, minlength=len(candidates)).astype(np.int64)
-            noisy_votes = door.fine_counts("votes", generation, exact_votes)
+            noisy_votes = door.fine_counts(VOTES, generation, exact_votes)
             kept, weights = _believed(noisy_votes, noisy_total, k)
             seed = int(door.public_randomness("k-means", generation).integers(2**31))
             centres, sizes = _weighted_means(candidates[kept], weights, k, seed)
-            if (weights**2).sum() < len(candidates) * door.count_deviation(generation, "votes") ** 2:
+            if (weights**2).sum() < len(candidates) * door.deviation(VOTES, generation) ** 2:
                 n_mutants = max(n_mutants // 2, _LEAST_MUTANTS)
             candidates = _mutated(centres, n_mutants, radius, door.public_randomness("mutation", generation))
             n_pivots = min(len(centres), _MOST_PIVOTS)

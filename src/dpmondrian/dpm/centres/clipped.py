@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmondrian.dpm.draws import CATEGORY_SUMS, CLIPPED_SUMS, COARSE_SUMS, RADIUS
 from dpmondrian.dpm.tree.grower import Node
 from dpmondrian.engines.base import Engine
 from dpmondrian.engines.grid import Grid
@@ -111,9 +112,7 @@ class MeanFinder:
         middle = np.where(self._grid.one_hot, groups.low, (groups.low + groups.high) // 2)
         half_widths = np.maximum(1, np.maximum.reduceat(groups.high - middle, self._grid.block_begins, axis=1))
         exact_sums = self._engine.box_sums(groups.numbers, middle)
-        noisy_sums, deviations = self._door.box_sums(
-            "coarse sums", exact_sums, half_widths, block_sizes=self._grid.block_sizes
-        )
+        noisy_sums, deviations = self._door.box_sums(COARSE_SUMS, None, exact_sums, half_widths, self._grid.block_sizes)
         return Means(middle + noisy_sums / groups.sizes, deviations / groups.sizes)
 
     def radius(self, step: int, groups: Groups, means: Means) -> float:
@@ -134,7 +133,7 @@ class MeanFinder:
         thresholds = np.floor(limits * limits if self._norm == 2 else limits).astype(np.int64)
         exact_counts = self._engine.radius_counts(groups.numbers, centre, thresholds, self._norm, self._columns)
         exact_scores = np.cumsum(exact_counts[:-1]) - radius_prior(self._noisy_total)
-        [chosen] = self._door.select("radius", step, [exact_scores], [1], "rows")
+        [chosen] = self._door.select(RADIUS, step, [exact_scores], [1])
         return float(self._radii[chosen])
 
     def clipped(self, step: int, groups: Groups, means: Means, radius: float) -> Means:
@@ -153,7 +152,7 @@ class MeanFinder:
         centre, error, farthest = self._reach(groups, means)
         reach = np.maximum(1, np.minimum(expected_distance(radius, error, self._norm), farthest)).astype(np.int64)
         exact_sums = self._engine.clipped_sums(groups.numbers, centre, reach, self._norm, self._columns)
-        noisy_sums, deviations = self._door.ball_sums("clipped sums", step, exact_sums, reach)
+        noisy_sums, deviations = self._door.ball_sums(CLIPPED_SUMS, step, exact_sums, reach)
         shift, errors = noisy_sums / groups.sizes, deviations / groups.sizes
         low, high = groups.low[:, self._numeric], groups.high[:, self._numeric]
         return np.clip(centre + _shrink(shift, errors) * shift, low, high), errors
@@ -165,7 +164,7 @@ class MeanFinder:
         begins = np.cumsum(sizes) - sizes
         reach = np.maximum(1, np.maximum.reduceat(high - low, begins, axis=1))
         exact_sums = self._engine.box_sums(groups.numbers, groups.low)[:, self._indicators]
-        noisy_sums, deviations = self._door.box_sums("category sums", exact_sums, reach, step, sizes)
+        noisy_sums, deviations = self._door.box_sums(CATEGORY_SUMS, step, exact_sums, reach, sizes)
         return np.clip(low + noisy_sums / groups.sizes, low, high), deviations / groups.sizes
 
     def _reach(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dpmondrian.dpm.centres.clipped import Groups, MeanFinder, Means
 from dpmondrian.dpm.centres.merge import merge_leaves
+from dpmondrian.dpm.draws import CELL_COUNT
 from dpmondrian.engines.base import Engine
 from dpmondrian.engines.grid import Grid
 from dpmondrian.privacy.door import Door
@@ -104,20 +105,18 @@ def lloyd_steps(
     n_clusters, (total, total_error) = len(means.places), noisy_total
     low, high = np.zeros((n_clusters, grid.n_columns), dtype=np.int64), np.tile(grid.last_place, (n_clusters, 1))
     radius = None
-    steps = door.plan.steps("cell count")
+    steps = door.plan.steps(CELL_COUNT)
     for step in steps:
         means = Means(np.clip(means.places, 0, grid.last_place), means.errors)
         exact_counts = engine.regroup(np.rint(means.places).astype(np.int64))
-        noisy_counts = door.counts(step, exact_counts, "cell count").astype(np.float64)
+        noisy_counts = door.counts(CELL_COUNT, step, exact_counts).astype(np.float64)
         sizes = noisy_counts + (total - noisy_counts.sum()) / n_clusters
         # A cell that may be empty is divided by what its count might be, so that noise does not throw its centre away.
-        divisors = np.maximum(sizes, SMALLEST_CELL * door.count_deviation(step, "cell count"))
+        divisors = np.maximum(sizes, SMALLEST_CELL * door.deviation(CELL_COUNT, step))
         groups = Groups(list(range(n_clusters)), low, high, np.maximum(divisors, 1.0)[:, None])
         radius = finder.radius(step, groups, means) if radius is None else radius
         means = finder.clipped(step, groups, means, radius * (widening if step == steps[0] else 1.0))
-    variance = (
-        door.count_deviation(step, "cell count") ** 2 * (1.0 - 1.0 / n_clusters) + (total_error / n_clusters) ** 2
-    )
+    variance = door.deviation(CELL_COUNT, step) ** 2 * (1.0 - 1.0 / n_clusters) + (total_error / n_clusters) ** 2
     size_errors = np.full(n_clusters, np.sqrt(variance))
     return Cells(_doubted(means, sizes, size_errors, grid), sizes, size_errors, np.arange(n_clusters))
 
@@ -138,7 +137,7 @@ def leaf_steps(door: Door, finder: MeanFinder, leaves: Groups, means: Means) -> 
     For centres that are still mostly noise: the nearest of them says little about where a row belongs, its leaf does.
     """
     radius = None
-    for step in door.plan.steps("cell count"):
+    for step in door.plan.steps(CELL_COUNT):
         radius = finder.radius(step, leaves, means) if radius is None else radius
         means = finder.clipped(step, leaves, means, radius)
     return means

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpmondrian.dpm.centres.clipped import Groups, Means
+from dpmondrian.dpm.draws import DOMAIN_SUMS
 from dpmondrian.engines.base import Engine
 from dpmondrian.engines.grid import Grid
 from dpmondrian.privacy.door import Door
@@ -21,5 +22,5 @@ def domain_means(engine: Engine, door: Door, grid: Grid, leaves: Groups) -> Mean
     middle = np.tile(grid.last_place // 2, (n_leaves, 1))
     half_diagonal = int(np.ceil(np.sqrt(((grid.last_place - grid.last_place // 2).astype(np.float64) ** 2).sum())))
     exact_sums = engine.box_sums(leaves.numbers, middle)
-    noisy_sums, deviations = door.ball_sums("sums", None, exact_sums, np.full(n_leaves, half_diagonal))
+    noisy_sums, deviations = door.ball_sums(DOMAIN_SUMS, None, exact_sums, np.full(n_leaves, half_diagonal))
     return Means(np.clip(middle + noisy_sums / leaves.sizes, 0, grid.last_place), deviations / leaves.sizes)

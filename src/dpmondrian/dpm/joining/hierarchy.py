@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.dpm.joining.bridges import Bridges, Strength, squared_distances
+from dpmondrian.dpm.joining.bridges import Bridges, LeafGroups, Strength, squared_distances
 from dpmondrian.dpm.joining.joins import FLAT_STRENGTH, Joins
-from dpmondrian.dpm.joining.order import Groups
-from dpmondrian.release.tree import Tree
+from dpmondrian.dpm.tree.grower import GrownTree
 
-__all__ = ["CAN_BE_APART", "DOUBT", "Joined", "join_leaves", "with_hierarchy"]
+__all__ = ["CAN_BE_APART", "DOUBT", "Hierarchy", "Joined", "hierarchy_of", "join_leaves"]
 
 CAN_BE_APART = 0.8
 """Least strength that a join must be able to have to be undone, if noise explains all the rows between that it can."""
@@ -71,7 +70,7 @@ def join_leaves(bridges: Bridges, inhabited: NDArray[np.bool_], places: NDArray[
         Centres of the leaves.
     """
     n_leaves = len(inhabited)
-    groups, places, number = Groups.of_leaves(bridges), places.copy(), np.arange(n_leaves)
+    groups, places, number = LeafGroups.of_leaves(bridges), places.copy(), np.arange(n_leaves)
     leaves = [number[i : i + 1] for i in range(n_leaves)]
     strength = np.array([groups.strengths_at_most(i, number) for i in range(n_leaves)])
     distance = squared_distances(places)
@@ -106,17 +105,38 @@ def join_leaves(bridges: Bridges, inhabited: NDArray[np.bool_], places: NDArray[
     return Joined(Joins(*joins.T, *released.T), found, at_most)
 
 
-def with_hierarchy(tree: Tree, leaf_centres: NDArray[np.float64], bridges: Bridges | None, joins: Joins | None) -> Tree:
-    """Return the tree with the strength of every cut and the hierarchy of its leaves; a single leaf has neither."""
-    strength, strength_error = np.full(len(tree.column), np.nan), np.full(len(tree.column), np.nan)
-    leaf_of_node = np.cumsum(tree.column < 0) - 1
+@dataclass(frozen=True)
+class Hierarchy:
+    """How the leaves of a tree go together.
+
+    Attributes
+    ----------
+    leaf_centres : float64 array of shape (n_leaves, n_columns)
+    joins : Joins or None
+        None for a single leaf.
+    strength, strength_error : float64 array of shape (n_nodes,)
+        How clearly the two sides of every cut are apart; NaN at leaves.
+    """
+
+    leaf_centres: NDArray[np.float64]
+    joins: Joins | None
+    strength: NDArray[np.float64]
+    strength_error: NDArray[np.float64]
+
+
+def hierarchy_of(
+    tree: GrownTree, leaf_centres: NDArray[np.float64], bridges: Bridges | None, joins: Joins | None
+) -> Hierarchy:
+    """Return the hierarchy of a tree's leaves with the strength of every cut; a single leaf has no bridges and no joins."""
+    strength, strength_error = np.full((2, len(tree.nodes)), np.nan)
+    leaf_of_node = tree.by_node(np.arange(len(leaf_centres)))
     below: dict[int, NDArray[np.int64]] = {}
-    for node in range(len(tree.column) - 1, -1, -1):
-        if tree.column[node] < 0:
-            below[node] = leaf_of_node[node : node + 1]
+    for node in reversed(tree.nodes):
+        if node.children is None:
+            below[node.number] = leaf_of_node[node.number : node.number + 1]
             continue
         assert bridges is not None
-        left, right = below.pop(int(tree.left[node])), below.pop(int(tree.right[node]))
-        strength[node], strength_error[node] = bridges.strength_between(left, right).released()
-        below[node] = np.concatenate([left, right])
-    return replace(tree, strength=strength, strength_error=strength_error, leaf_centres=leaf_centres, joins=joins)
+        left, right = (below.pop(child) for child in node.children)
+        strength[node.number], strength_error[node.number] = bridges.strength_between(left, right).released()
+        below[node.number] = np.concatenate([left, right])
+    return Hierarchy(leaf_centres, joins, strength, strength_error)

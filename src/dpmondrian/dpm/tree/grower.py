@@ -1,21 +1,22 @@
-"""Growing the tree level by level (paper, algorithm 1): one pass over the rows answers a whole level."""
+"""Growing the tree level by level (paper, algorithm 1): one pass over the rows answers a whole level; and counts that add up."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmondrian.dpm.draws import COUNT, SPLIT
 from dpmondrian.dpm.scores.combine import NodeCuts
-from dpmondrian.dpm.tree.histograms import NodeHistograms
 from dpmondrian.engines.base import Engine, Splits
 from dpmondrian.engines.grid import Grid
 from dpmondrian.privacy.door import Door
 
-__all__ = ["GrownTree", "Node", "ScoreCuts", "SplitRule", "grow"]
+__all__ = ["GrownTree", "Node", "NodeHistograms", "ScoreCuts", "SplitRule", "consistent_counts", "grow"]
 
 ScoreCuts: TypeAlias = Callable[
     [NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]], list[NodeCuts]
@@ -99,6 +100,12 @@ class GrownTree:
         """Numbers of the nodes without children, in order."""
         return [leaf.number for leaf in self.leaves]
 
+    def by_node(self, of_leaf: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return what belongs to each leaf by the number of its node, -1 at inner nodes."""
+        of_node = np.full(len(self.nodes), -1, dtype=np.int64)
+        of_node[self.leaf_numbers] = of_leaf
+        return of_node
+
 
 def grow(engine: Engine, door: Door, grid: Grid, rule: SplitRule, noisy_total: int) -> GrownTree:
     """Return the tree of private cuts.
@@ -119,7 +126,7 @@ def grow(engine: Engine, door: Door, grid: Grid, rule: SplitRule, noisy_total: i
         if not open_nodes:
             break
         choices, exact_sides = _choose(door, rule, level, open_nodes, cuts)
-        noisy_sides = door.counts(level + 1, exact_sides.ravel()).reshape(-1, 2).tolist()
+        noisy_sides = door.counts(COUNT, level + 1, exact_sides.ravel()).reshape(-1, 2).tolist()
         splits = Splits(len(nodes) + 2 * len(open_nodes))
         grown: list[Node] = []
         waiting: list[Node] = []
@@ -158,7 +165,7 @@ def _choose(
 ) -> tuple[list[tuple[int, int]], NDArray[np.int64]]:
     """Return the chosen (column, cut) of each node and the exact numbers of rows on its two sides."""
     ranges = [rule.selection_range(min(node.noisy_count, _LARGEST_COUNT), level) for node in open_nodes]
-    picks = door.select("split", level, [node_cuts.exact_scores for node_cuts in cuts], ranges)
+    picks = door.select(SPLIT, level, [node_cuts.exact_scores for node_cuts in cuts], ranges)
     choices = [node_cuts.position(pick) for node_cuts, pick in zip(cuts, picks, strict=True)]
     exact_sides = [node_cuts.exact_sides(*choice) for node_cuts, choice in zip(cuts, choices, strict=True)]
     return choices, np.array(exact_sides, dtype=np.int64)
@@ -179,3 +186,93 @@ def _split(node: Node, column: int, cut: int, level: int, sides: list[int], next
         Node(next_number, node.number, level, node.low, below_high, sides[0]),
         Node(next_number + 1, node.number, level, above_low, node.high, sides[1]),
     ]
+
+
+class NodeHistograms:
+    """The histograms of open nodes, with as few passes over as few rows as possible.
+
+    Those of a node that waits for another attempt are remembered. Of two new siblings the one with the smaller noisy count
+    is counted, and the other is the difference from their parent: the same integers, from half of the rows or less.
+    """
+
+    def __init__(self, engine: Engine, most_nodes: int) -> None:
+        self._engine = engine
+        self._most_nodes = max(1, most_nodes)
+        self._known: dict[int, NDArray[np.int64]] = {}
+
+    def of(self, nodes: list[Node], open_nodes: list[Node]) -> Iterator[tuple[list[Node], NDArray[np.int64]]]:
+        """Yield batches of the open nodes with their histograms; `nodes` are all nodes of the tree by number."""
+        known, self._known = self._known, {}
+        for start in range(0, len(open_nodes), self._most_nodes):
+            batch = open_nodes[start : start + self._most_nodes]
+            found = self._found(nodes, batch, known)
+            if len(open_nodes) <= self._most_nodes:  # more would take too much memory to be remembered
+                self._known = dict(zip((node.number for node in batch), found, strict=True))
+            yield batch, found
+
+    def _found(self, nodes: list[Node], batch: list[Node], known: dict[int, NDArray[np.int64]]) -> NDArray[np.int64]:
+        """Return the histograms of nodes from those of the level before and as few new ones as possible."""
+        counted = {node.number: _to_count(node, nodes, known) for node in batch if node.number not in known}
+        wanted = sorted(set(counted.values()))
+        fresh = dict(zip(wanted, self._engine.histograms(wanted), strict=True)) if wanted else {}
+
+        def histogram(node: Node) -> NDArray[np.int64]:
+            if node.number in known:
+                return known[node.number]
+            other = counted[node.number]
+            counts: NDArray[np.int64] = fresh[other] if other == node.number else known[node.parent] - fresh[other]
+            return counts
+
+        return np.array([histogram(node) for node in batch])
+
+
+def _to_count(node: Node, nodes: list[Node], known: dict[int, NDArray[np.int64]]) -> int:
+    """Return the node whose rows to count for the histogram of a new node: itself, or a smaller sibling."""
+    if node.parent not in known:
+        return node.number
+    siblings = nodes[node.parent].children
+    assert siblings is not None
+    return min(siblings, key=lambda number: (nodes[number].noisy_count, number))
+
+
+def consistent_counts(
+    tree: GrownTree, variance: Callable[[int], float]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return counts that add up, one for every node, and their standard errors: the least-squares fit of all noisy counts.
+
+    Post-processing, free. Hay, Rastogi, Miklau and Suciu (2010), with a variance of its own for every level. A rejected cut has
+    left two counts behind; their sum is another look at the node.
+
+    Parameters
+    ----------
+    tree : GrownTree
+    variance : callable
+        Noise variance of the counts of a level (public).
+
+    Notes
+    -----
+    Upwards, each node's own count is averaged with those of its rejected cuts and with the sum of its children, by
+    inverse variance.
+    Downwards, what the children lack to their parent's fit is shared between them by variance. The standard
+    error is that of the upward average: the downward step can only improve it.
+    """
+    upward = [0.0] * len(tree.nodes)
+    spread = [0.0] * len(tree.nodes)
+    for node in reversed(tree.nodes):
+        looks = [(float(node.noisy_count), variance(node.level))]
+        looks += [(float(total), 2.0 * variance(level)) for level, total in node.rejected]
+        if node.children is not None:
+            left, right = node.children
+            looks.append((upward[left] + upward[right], spread[left] + spread[right]))
+        weight = math.fsum(1.0 / look_variance for _, look_variance in looks)
+        upward[node.number] = math.fsum(count / look_variance for count, look_variance in looks) / weight
+        spread[node.number] = 1.0 / weight
+    fitted = list(upward)
+    for node in tree.nodes:
+        if node.children is not None:
+            left, right = node.children
+            lack = fitted[node.number] - fitted[left] - fitted[right]
+            part = spread[left] / (spread[left] + spread[right])
+            fitted[left] += lack * part
+            fitted[right] += lack * (1.0 - part)
+    return np.array(fitted), np.sqrt(spread)

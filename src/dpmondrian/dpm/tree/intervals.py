@@ -13,6 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from dpmondrian.dpm.draws import INTERVAL_SIZE
 from dpmondrian.engines.base import Engine
 from dpmondrian.privacy.door import Door
 
@@ -65,5 +66,5 @@ def choose_n_intervals(engine: Engine, door: Door, noisy_total: int, n_columns: 
     exact_within, exact_gaps = engine.gap_counts(thresholds, share)
     exact_scores = -np.abs(100 * exact_within - GAP_PERCENTILE * exact_gaps)
     # The usual factor 2: the score may move up for one candidate and down for another.
-    [chosen] = door.select("interval size", None, [exact_scores], [2 * gap_score_change(n_columns)], "gap ranks / 100")
+    [chosen] = door.select(INTERVAL_SIZE, None, [exact_scores], [2 * gap_score_change(n_columns)])
     return max(1, int(2.0 / SIGMAS[chosen]))

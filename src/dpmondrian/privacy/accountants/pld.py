@@ -6,7 +6,7 @@ noise by a Gaussian loss. Losses add up. Selections and pure draws are put on a 
 small; the Gaussian part is added in closed form, and no tail is cut off but by underflow, which does not matter for a delta
 of at least 1e-300. Proof: ``docs/privacy/pld.md``.
 
-`recomputed_epsilon` prices a plan a second time, by other people's code (dp-accounting, extra ``accounting``).
+`dpmondrian.privacy.second_accountant` prices a plan again, by other people's code.
 """
 
 from __future__ import annotations
@@ -15,20 +15,25 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfcx, log_ndtr
 
-from dpmondrian.exceptions import BudgetError, ParameterError
+from dpmondrian.exceptions import BudgetError
 from dpmondrian.privacy.accountants.zcdp import rho_from_epsilon
+from dpmondrian.privacy.draws import EXPONENTIAL, GAUSSIAN
 
-if TYPE_CHECKING:
-    from dpmondrian.privacy.plan import Plan, Priced
-
-__all__ = ["PLD_SLACK", "Composition", "bounded_range_delta", "composed_loss", "least_factor", "recomputed_epsilon"]
+__all__ = [
+    "PLD_SLACK",
+    "Composition",
+    "Priced",
+    "bounded_range_delta",
+    "discreteness",
+    "least_factor",
+    "n_steps",
+]
 
 PLD_SLACK = 1e-4
 """Relative part of epsilon and delta kept back for the difference between discrete and continuous Gaussian noise, and
@@ -58,6 +63,25 @@ def bounded_range_delta(x: float, epsilon: float) -> float:
     if x <= -epsilon:
         return -math.expm1(x)
     return math.expm1((x - epsilon) / 2.0) ** 2 / -math.expm1(-epsilon)
+
+
+class Priced(Protocol):
+    """What a price is computed from: a planned draw, or an entry of the ledger."""
+
+    @property
+    def mechanism(self) -> str:
+        """Name of the mechanism."""
+        ...
+
+    @property
+    def cost(self) -> float:
+        """Cost in the plan's currency."""
+        ...
+
+    @property
+    def delta(self) -> float:
+        """Probability set aside for this draw."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -96,7 +120,7 @@ class Composition:
             failures.append(0.0 if rho is not None and currency == "epsilon" else draw.delta)
             if rho is not None:
                 rhos.append(rho)
-            elif draw.mechanism == "exponential mechanism":
+            elif draw.mechanism == EXPONENTIAL:
                 ranges.append(math.sqrt(8.0 * draw.cost) if currency == "rho" else draw.cost)
             elif currency == "rho":
                 raise BudgetError("A plan in rho holds a mechanism of which no privacy loss is known.")
@@ -164,14 +188,33 @@ def least_factor(composition: Composition, epsilon: float, delta: float) -> floa
     return high
 
 
+def discreteness(scale: float, n_values: int, mu: float, log_tail: float) -> float:
+    """Return what Gaussian noise on whole numbers may cost more, in epsilon, than the same noise on the real line.
+
+    Parameters
+    ----------
+    scale : float
+        The least scale of the noise, in the unit of the whole numbers. The bound is proved for scales of at least 1; below, nothing
+        is promised: infinite.
+    n_values : int
+        How many of them one person changes.
+    mu : float
+        Length of that change in scales.
+    log_tail : float
+        Logarithm of the probability of noise beyond the reach for which the bound is made: to be added to delta.
+    """
+    if scale < 1.0:
+        return math.inf
+    reach = math.sqrt(2.0 * n_values * (math.log(2.0 * n_values) - log_tail)) + mu
+    return (reach**2 + 2.0 * n_values) / (24.0 * scale**2)
+
+
 def _gaussian_cost(draw: Priced, currency: str) -> float | None:
     """Return the zCDP cost of a Gaussian draw; None for others, and where no conversion has such an epsilon or delta."""
-    if draw.mechanism != "discrete Gaussian":
+    if draw.mechanism != GAUSSIAN:
         return None
     if currency == "rho":
         return draw.cost
-    if currency == "joint":
-        return draw.cost * draw.cost / 2.0
     if draw.delta == 0.0 or not _CONVERTED[0] <= draw.cost <= _CONVERTED[1]:
         return None
     return rho_from_epsilon(draw.cost, draw.delta) * (1.0 + 1e-9)
@@ -195,7 +238,7 @@ def _finite_losses(ranges: tuple[float, ...], pure: tuple[float, ...]) -> tuple[
     return step * np.arange(-reach, reach + 1, dtype=np.float64), composed
 
 
-def _n_steps(epsilon: float, step: float) -> int:
+def n_steps(epsilon: float, step: float) -> int:
     """Return the least number of steps that reach `epsilon`."""
     n = math.ceil(epsilon / step)
     return n if n * step >= epsilon else n + 1
@@ -206,7 +249,7 @@ def _bounded_range_half(epsilon: float, step: float) -> Floats:
 
     The loss within a step is moved to the two ends of the step with the same probabilities under both laws.
     """
-    n = _n_steps(epsilon, step)
+    n = n_steps(epsilon, step)
     inner = np.arange(n) * step
     density = np.exp((inner - epsilon) / 2.0) / -math.expm1(-epsilon)
     half = np.zeros(n + 1)
@@ -221,7 +264,7 @@ def _bounded_range_half(epsilon: float, step: float) -> Floats:
 
 def _response_half(epsilon: float, step: float) -> Floats:
     """Return the same for randomised response: its positive loss alone."""
-    n = _n_steps(epsilon, step)
+    n = n_steps(epsilon, step)
     last, half = (n - 1) * step, np.zeros(n + 1)
     part = 1.0 / (1.0 + math.exp(-epsilon)) / -math.expm1(-step)
     half[n - 1] = part * math.exp(last - epsilon) * -math.expm1(epsilon - n * step)
@@ -236,7 +279,11 @@ def _mirrored(half: Floats, step: float) -> Floats:
 
 
 def _gaussian_deltas(epsilons: Floats, mu: float) -> Floats:
-    """Return `joint.gaussian_delta` of many epsilons."""
+    """Return the least deltas of Gaussian noise of multiplier ``1 / mu``, for any real epsilons.
+
+    ``delta = Phi(mu/2 - epsilon/mu) - exp(epsilon) * Phi(-mu/2 - epsilon/mu)``. Where the two terms are nearly equal, their common
+    factor ``exp(-near**2 / 2)`` is taken out, so that only its own rounding remains.
+    """
     if mu == 0.0:
         return np.maximum(0.0, -np.expm1(np.minimum(epsilons, 0.0)))
     size = np.abs(epsilons)
@@ -271,59 +318,3 @@ def _with_negative(epsilons: Floats, deltas: Floats) -> Floats:
     """Return deltas also where epsilon is negative, from those of its absolute value: both orders of a pair are alike."""
     size = np.minimum(np.abs(epsilons), _LARGEST_EXPONENT)
     return np.where(epsilons < 0.0, -np.expm1(-size) + np.exp(-size) * deltas, deltas)
-
-
-# --- other people's code ------------------------------------------------------------------------------------------
-
-
-def recomputed_epsilon(plan: Plan, step: float | None = None) -> float:
-    """Return the epsilon, at the plan's delta, that dp-accounting's privacy loss distributions give for a plan.
-
-    Gaussian noise is taken as continuous noise, pure draws and draws with a delta of their own as nothing but that, and
-    selections of bounded range by `bounded_range_delta`.
-
-    Parameters
-    ----------
-    plan : Plan
-        Any plan without defects, of DPM or of a peer.
-    step : float, optional
-        The grid of losses, upwards of which dp-accounting rounds. None: one part in 10,000 of the plan's epsilon.
-    """
-    loss = composed_loss(Composition.of(plan.draws, plan.currency, fine=True), step or 1e-4 * plan.epsilon)
-    return float(loss.get_epsilon_for_delta(plan.delta))
-
-
-def composed_loss(composition: Composition, step: float) -> Any:
-    """Return dp-accounting's privacy loss distribution of a composition; zCDP costs have none and are left out."""
-    distributions, parameters = _module("privacy_loss_distribution"), _module("common").DifferentialPrivacyParameters
-    loss = distributions.identity(step)
-    for epsilon in composition.pure:
-        loss = loss.compose(distributions.from_privacy_parameters(parameters(epsilon, 0.0), step))
-    for epsilon in composition.ranges:
-        loss = loss.compose(_bounded_range_loss(epsilon, step))
-    if composition.mu > 0.0:
-        scale = 1.0 / composition.mu
-        loss = loss.compose(distributions.from_gaussian_mechanism(scale, value_discretization_interval=step))
-    if composition.failure > 0.0:
-        loss = loss.compose(distributions.from_privacy_parameters(parameters(0.0, composition.failure), step))
-    return loss
-
-
-def _bounded_range_loss(epsilon: float, step: float) -> Any:
-    """Return dp-accounting's distribution of a selection, from its deltas on the grid."""
-    n = _n_steps(epsilon, step)
-    grid = np.arange(-n, n + 1)
-    deltas = [bounded_range_delta(x, epsilon) for x in grid * step]
-    probabilities = _module("pld_pmf").create_pmf_pessimistic_connect_dots(step, grid, deltas)
-    return _module("privacy_loss_distribution").PrivacyLossDistribution(probabilities)
-
-
-def _module(name: str) -> Any:
-    """Return a module of dp-accounting; raise `ParameterError` where it is not installed."""
-    try:
-        return import_module(f"dp_accounting.pld.{name}")
-    except ImportError:
-        raise ParameterError(
-            "A second accountant needs the package dp-accounting, which is not there. Install it: pip install "
-            "'dpmondrian[accounting]'."
-        ) from None

@@ -10,10 +10,7 @@ import math
 from collections.abc import Callable
 from functools import lru_cache
 
-from dpmondrian.common.checks import LEAST_DELTA
-
 __all__ = [
-    "LEAST_DELTA",
     "bounded_range_rho",
     "epsilon_from_rho",
     "gaussian_multiplier",

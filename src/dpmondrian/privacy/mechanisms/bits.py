@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.exceptions import RandomnessError
+from dpmondrian.privacy.draws import LAPLACE
 
 __all__ = ["BitSource", "SecureBits", "SeededBits"]
 
@@ -104,7 +105,7 @@ def _test_opendp() -> None:
     """Refuse OpenDP's generator, which has its own way to the system, if it gives the same noise twice or none."""
     from dpmondrian.privacy.mechanisms import sampler
 
-    one, other = (sampler.opendp_noise("discrete Laplace", _OPENDP_SCALE, _OPENDP_DRAWS) for _ in range(2))
+    one, other = (sampler.opendp_noise(LAPLACE, _OPENDP_SCALE, _OPENDP_DRAWS) for _ in range(2))
     if np.array_equal(one, other) or np.ptp(one) == 0:
         raise _broken("OpenDP's generator repeats itself")
 

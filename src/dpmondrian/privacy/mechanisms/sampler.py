@@ -8,7 +8,6 @@ draws from the same law much faster. A seeded run cannot use OpenDP, which takes
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -16,18 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.exceptions import RandomnessError
+from dpmondrian.privacy.draws import EXPONENTIAL, GAUSSIAN, LAPLACE, PERMUTE_AND_FLIP
 from dpmondrian.privacy.mechanisms.bits import BitSource
-from dpmondrian.privacy.mechanisms.max_cover import CoverScale, max_cover
 from dpmondrian.privacy.mechanisms.noise import discrete_gaussian, discrete_laplace
-from dpmondrian.privacy.mechanisms.published_cover import published_cover
 from dpmondrian.privacy.mechanisms.selection import exponential_mechanism, permute_and_flip
 
 __all__ = ["OPENDP_MAX_DRAWS", "Sampler", "opendp_noise"]
 
 OPENDP_MAX_DRAWS = 4
 
-_EXACT = {"discrete Gaussian": discrete_gaussian, "discrete Laplace": discrete_laplace}
-_SELECTION = {"exponential mechanism": exponential_mechanism, "permute-and-flip": permute_and_flip}
+_EXACT = {GAUSSIAN: discrete_gaussian, LAPLACE: discrete_laplace}
+_SELECTION = {EXPONENTIAL: exponential_mechanism, PERMUTE_AND_FLIP: permute_and_flip}
 
 
 def _opendp() -> Any:
@@ -51,7 +49,7 @@ def _opendp_measurement(mechanism: str, scale: float) -> Any:
     dp = _opendp()
     dp.enable_features("contrib")
     domain = dp.vector_domain(dp.atom_domain(T="i64"))
-    if mechanism == "discrete Gaussian":
+    if mechanism == GAUSSIAN:
         return dp.m.make_gaussian(domain, dp.l2_distance(T="i64"), scale=scale)
     return dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=scale)
 
@@ -79,19 +77,6 @@ class Sampler:
     def select(self, mechanism: str, scores: NDArray[np.int64], scale: float, *purpose: str | int) -> int:
         """Return the index of the chosen candidate for a named purpose."""
         return _SELECTION[mechanism](scores, scale, self._bits.child(*purpose))
-
-    def cover(
-        self,
-        points: NDArray[np.float64],
-        scales: Sequence[CoverScale],
-        picks_per_scale: int,
-        exponent: float,
-        *purpose: str | int,
-        published: bool = False,
-    ) -> list[NDArray[np.int64]]:
-        """Return the lattice vectors that a series of max covers draws for a named purpose."""
-        draw = published_cover if published else max_cover
-        return draw(points, scales, picks_per_scale, exponent, self._bits.child(*purpose))
 
     def person_key(self) -> NDArray[np.uint64]:
         """Return two uniform words."""

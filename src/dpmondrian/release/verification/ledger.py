@@ -7,13 +7,26 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from dpmondrian.dpm.draws import (
+    CATEGORY_SUMS,
+    CELL_COUNT,
+    CLIPPED_SUMS,
+    COARSE_SUMS,
+    COUNT,
+    DOMAIN_SUMS,
+    INTERVAL_SIZE,
+    LEVEL,
+    RADIUS,
+    SPLIT,
+)
 from dpmondrian.dpm.scores import STEPS
 from dpmondrian.dpm.scores.combine import Score
 from dpmondrian.dpm.scores.valley import ValleyScore
 from dpmondrian.dpm.settings import Settings
 from dpmondrian.dpm.tree.intervals import gap_score_change
 from dpmondrian.exceptions import BudgetError
-from dpmondrian.privacy.ledger import NOT_DRAWN, Entry, may_be_missing
+from dpmondrian.privacy.draws import Draw, Kind
+from dpmondrian.privacy.ledger import NOT_DRAWN, Entry
 from dpmondrian.privacy.plan import Plan, PlannedDraw
 from dpmondrian.release.statement import PrivacyStatement
 
@@ -26,20 +39,6 @@ _TOLERANCE = 1e-9
 """Of prices: a plan stays this much below its budget, and what other mathematical libraries compute differs by far less."""
 _TOLERANCE_OF_SEARCH = 1e-5
 """Of ``accountant="pld"``, whose factor of the noise is searched for in steps of 10^-6: another library may end one step beside."""
-
-_UNITS = {
-    "count": "rows",
-    "cell count": "rows",
-    "bridge": "rows",
-    "radius": "rows",
-    "split": "score steps",
-    "level": "silhouette steps",
-    "interval size": "gap ranks / 100",
-    "coarse sums": "half-widths of the box",
-    "category sums": "half-widths of the box",
-    "clipped sums": "radii",
-    "sums": "radii",
-}
 
 
 def _close(value: float, expected: float, tolerance: float = _TOLERANCE) -> bool:
@@ -68,7 +67,7 @@ def _draw_fault(entry: Entry, draw: PlannedDraw, tolerance: float) -> str | None
         return "has another scale of noise than planned"
     if not _close(entry.cost, draw.cost, tolerance) or not _close(entry.delta, draw.delta):
         return "has another cost or delta than planned"
-    if (entry.n_draws == 0) != (entry.unit == NOT_DRAWN) or (entry.n_draws == 0 and not may_be_missing(draw)):
+    if (entry.n_draws == 0) != (entry.unit == NOT_DRAWN) or (entry.n_draws == 0 and not draw.may_be_skipped):
         return "is missing, and was needed"
     return None
 
@@ -78,22 +77,22 @@ def _unit_fault(entry: Entry, draw: PlannedDraw, release: Release, settings: Set
     rows = settings.rows_per_person
     if entry.unit == NOT_DRAWN:
         return None if entry.sensitivity == rows else "has another sensitivity than a draw that was not made"
-    if entry.unit != _UNITS[draw.name]:
+    if entry.unit != draw.draw.unit:
         return "has another unit than such a draw has"
-    if draw.name == "split" and settings.paper:  # it depends on noisy counts, and is never less
+    if draw.draw == SPLIT and settings.paper:  # it depends on noisy counts, and is never less
         fits = entry.sensitivity % rows == 0 and entry.sensitivity >= 2 * rows * _score(settings).sensitivity
     else:
-        fits = entry.sensitivity == rows * _range(draw.name, release, settings)
+        fits = entry.sensitivity == rows * _range(draw.draw, release, settings)
     return None if fits else "has another sensitivity than such a draw has"
 
 
-def _range(name: str, release: Release, settings: Settings) -> int:
+def _range(draw: Draw, release: Release, settings: Settings) -> int:
     """Return what one row changes, in the unit of the draw."""
-    if name == "split":
+    if draw == SPLIT:
         return ValleyScore(settings.t, settings.q).range if settings.finds_k else _score(settings).range
-    if name == "level":
+    if draw == LEVEL:
         return STEPS
-    return 2 * gap_score_change(len(release.schema.columns)) if name == "interval size" else 1
+    return 2 * gap_score_change(len(release.schema.columns)) if draw == INTERVAL_SIZE else 1
 
 
 def _score(settings: Settings) -> Score:
@@ -103,24 +102,25 @@ def _score(settings: Settings) -> Score:
 
 def _number_faults(release: Release, plan: Plan) -> Iterator[str]:
     """Yield numbers of values that do not fit the tree. They cost nothing: values of one draw are about different rows."""
-    drawn = {(entry.name, entry.level): entry.n_draws for entry in release.privacy.entries}
-    splits = [drawn["split", level] for level in plan.steps("split")]
+    pairs = zip(plan.draws, release.privacy.entries, strict=True)
+    drawn = {(planned.draw, planned.level): entry.n_draws for planned, entry in pairs}
+    splits = [drawn[SPLIT, level] for level in plan.steps(SPLIT)]
     if any(number and not before for before, number in pairwise(splits)):
         yield "the ledger has splits on a level after one without"
-    if [drawn["count", level] for level in plan.steps("count")] != [1, *(2 * number for number in splits)]:
+    if [drawn[COUNT, level] for level in plan.steps(COUNT)] != [1, *(2 * number for number in splits)]:
         yield "the ledger does not count the two sides of every cut"
     n_leaves, n_columns = release.tree.n_leaves, len(release.schema.centre_columns)
     if sum(splits) < n_leaves - 1:
         yield "the ledger has fewer splits than the tree has cuts"
     n_indicators = sum(len(category.levels) for category in release.schema.categories.values())
-    n_groups = next((n for (name, _), n in drawn.items() if name == "cell count" and n), n_leaves)
-    widths = {"clipped sums": n_columns - n_indicators, "category sums": n_indicators, "coarse sums": n_columns}
-    widths |= {"sums": n_columns, "cell count": 1, "radius": 1, "level": 1, "interval size": 1}
-    for (name, step), number in drawn.items():
-        groups = n_groups if name == "cell count" or (step or 0) > 1 else n_leaves
-        groups = 1 if name in ("radius", "level", "interval size") else groups
-        if name in widths and number not in (0, groups * widths[name]):
-            yield f"the number of values of {name!r} does not fit the tree"
+    n_groups = next((n for (draw, _), n in drawn.items() if draw == CELL_COUNT and n), n_leaves)
+    widths = {CLIPPED_SUMS: n_columns - n_indicators, CATEGORY_SUMS: n_indicators, COARSE_SUMS: n_columns}
+    widths |= {DOMAIN_SUMS: n_columns, CELL_COUNT: 1, RADIUS: 1, LEVEL: 1, INTERVAL_SIZE: 1}
+    for (draw, step), number in drawn.items():
+        groups = n_groups if draw == CELL_COUNT or (step or 0) > 1 else n_leaves
+        groups = 1 if draw.kind is Kind.CHOICE else groups
+        if draw in widths and number not in (0, groups * widths[draw]):
+            yield f"the number of values of {draw.name!r} does not fit the tree"
 
 
 def price_faults(privacy: PrivacyStatement) -> Iterator[str]:
@@ -144,5 +144,7 @@ def price_faults(privacy: PrivacyStatement) -> Iterator[str]:
 
 
 def _priced(entry: Entry) -> PlannedDraw:
+    """Return the draw that an entry states, whatever it is called."""
     multiplier = entry.scale / entry.sensitivity
-    return PlannedDraw(entry.name, entry.level, entry.mechanism, multiplier, entry.cost, entry.delta)
+    stated = Draw(entry.name, Kind.NOISE, entry.unit)
+    return PlannedDraw(stated, entry.level, entry.mechanism, multiplier, entry.cost, entry.delta)

@@ -28,9 +28,6 @@ def tree_faults(release: Release, settings: Settings) -> Iterator[str]:
     tree = release.tree
     if _depths(tree).max() > settings.max_depth:
         yield f"the tree has more levels than 'max_depth' = {settings.max_depth}"
-    counted = "people" if settings.person_id is not None and settings.rows_per_person == 1 else "rows"
-    if tree.counted != counted:
-        yield f"sizes are numbers of {counted}, and the tree says otherwise"
     if (tree.leaf_centres is not None or tree.strength is not None) and not settings.finds_k:
         yield "the tree has a hierarchy, which this variant does not measure"
     leaf = tree.column < 0

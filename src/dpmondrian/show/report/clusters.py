@@ -10,14 +10,16 @@ import numpy as np
 from dpmondrian.schema.columns import Column, Indicator
 from dpmondrian.show.report.palette import look_of
 from dpmondrian.show.report.selection import Shown
-from dpmondrian.show.report.words import clean, decimals_for, percent, rule_words, size_text, value_text
+from dpmondrian.show.texts.columns import column_notes
+from dpmondrian.show.texts.rules import condition_text, size_in_words
+from dpmondrian.show.words.numbers import decimals_for, percent, size_text, value_text
 
 __all__ = [
     "Bar",
     "Cell",
     "ClusterRow",
     "Head",
-    "Rule",
+    "RuleText",
     "cluster_rows",
     "rules_by_cluster",
     "table_heads",
@@ -55,10 +57,10 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Rule:
+class RuleText:
     """The rule of a leaf in words, and how many fulfil it."""
 
-    words: str
+    condition: str
     size: str
 
 
@@ -73,7 +75,8 @@ class ClusterRow:
     share: str
     bar: Bar
     cells: tuple[Cell, ...]
-    rules: tuple[Rule, ...]
+    rules: tuple[RuleText, ...]
+    title: str
     summary: str
 
 
@@ -85,9 +88,8 @@ def table_heads(shown: Shown) -> list[Head]:
 def _head(shown: Shown, group: list[int]) -> Head:
     column = shown.centre_columns[group[0]]
     if isinstance(column, Indicator):
-        return Head(shown.tree.categories[group[0]][0], "shares", True)
-    notes = [clean(column.unit, 24)] if column.unit else []
-    return Head(shown.names[group[0]], ", ".join(notes + (["log scale"] if column.log else [])))
+        return Head(shown.tree.categories[group[0]][0], shown.words("column.shares"), True)
+    return Head(shown.names[group[0]], column_notes(column, shown.words))
 
 
 def _column_groups(shown: Shown) -> list[list[int]]:
@@ -116,17 +118,21 @@ def cluster_rows(shown: Shown) -> list[ClusterRow]:
             float(np.clip(_BAR_WIDTH * end / longest, 0.0, _BAR_WIDTH)) for end in (size, size - error, size + error)
         ]
         cells = tuple(_cell(shown, number, group, [texts[number][place[j]] for j in group]) for group in groups)
+        share = percent(size / whole)
         rows.append(
             ClusterRow(
                 number=number,
                 colour=colour,
                 shape=shape,
                 size=size_text(size, error),
-                share=percent(size / whole),
+                share=share,
                 bar=Bar(*(round(end, 1) for end in ends)),
                 cells=cells,
                 rules=tuple(rules.get(number, ())),
-                summary=f"Cluster {number}: {size_text(size, error)} {shown.counted} ({percent(size / whole)})",
+                title=shown.words("report.cluster", cluster=number),
+                summary=shown.words(
+                    "report.cluster_size", size=size_text(size, error), counted=shown.counted, share=share
+                ),
             )
         )
     return rows
@@ -141,7 +147,8 @@ def _cell(shown: Shown, number: int, group: list[int], texts: list[str]) -> Cell
     if len(lines) > _MOST_LEVELS:
         lines.sort(key=lambda line: -line[2])
         rest = math.fsum(line[2] for line in lines[_MOST_LEVELS - 1 :])
-        lines = [*lines[: _MOST_LEVELS - 1], (f"{len(lines) - _MOST_LEVELS + 1} others", percent(rest, 0), rest)]
+        others = shown.words("others", n=len(lines) - _MOST_LEVELS + 1)
+        lines = [*lines[: _MOST_LEVELS - 1], (others, percent(rest, 0), rest)]
     return Cell(shares=tuple((name, text, round(min(max(share, 0.0), 1.0), 3)) for name, text, share in lines))
 
 
@@ -161,11 +168,11 @@ def value_texts(shown: Shown) -> list[list[str]]:
     ]
 
 
-def rules_by_cluster(shown: Shown) -> dict[int, list[Rule]]:
+def rules_by_cluster(shown: Shown) -> dict[int, list[RuleText]]:
     """Return the rules of the leaves of every cluster."""
-    tree = shown.tree
-    owners = sorted(int(cluster) for cluster in tree.cluster[tree.column < 0])
-    rules: dict[int, list[Rule]] = {}
-    for cluster, text in zip(owners, tree.rules(), strict=True):
-        rules.setdefault(cluster, []).append(Rule(*rule_words(text)))
+    rules: dict[int, list[RuleText]] = {}
+    for rule in shown.tree.leaf_rules():
+        condition = condition_text(rule.conditions, shown.words, at_most="≤")
+        size = size_in_words(rule.size, shown.tree.counted, shown.words)
+        rules.setdefault(rule.cluster, []).append(RuleText(condition, size))
     return rules

@@ -26,7 +26,8 @@ from dpmondrian.show.report.scales import (
     places,
 )
 from dpmondrian.show.report.selection import Shown
-from dpmondrian.show.report.words import bound_text, clean, size_text
+from dpmondrian.show.texts.columns import column_notes
+from dpmondrian.show.words.numbers import bound_text, clean, size_text
 
 __all__ = ["Frame", "Mondrian", "Profile", "mondrian", "mondrian_data", "profile"]
 
@@ -111,7 +112,7 @@ def mondrian(shown: Shown) -> Mondrian:
     spans, frame = _spans(shown), Frame(left=_room_for(axes[1].ticks), pad=18.0)
     return Mondrian(
         frame=frame,
-        options=(*(shown.labels[j] for j in shown.columns), f"number of {shown.counted}"),
+        options=(*(shown.labels[j] for j in shown.columns), shown.words("number_of", counted=shown.counted)),
         x_option=x_option,
         y_option=y_option,
         x_ticks=axes[0].ticks,
@@ -201,6 +202,10 @@ def mondrian_data(shown: Shown) -> dict[str, Any]:
             {str(option): [_step(low), _step(high)] for option, (low, high) in span.items()}
             for _, span in _spans(shown)
         ],
+        "words": {
+            key: shown.words(f"report.{key}", n="{n}", cluster="{cluster}")
+            for key in ("cluster", "dark", "light", "more_rules")
+        },
     }
 
 
@@ -269,9 +274,9 @@ def profile(shown: Shown) -> Profile:
 def _track(shown: Shown, j: int, y: float) -> Track:
     column = shown.centre_columns[j]
     if isinstance(column, Indicator):
-        return Track(clean(shown.names[j], 34), "share", y, "0 %", "100 %")
-    notes = ([clean(column.unit, 20)] if column.unit else []) + (["log scale"] if column.log else [])
-    return Track(clean(shown.names[j], 34), ", ".join(notes), y, bound_text(column.lower), bound_text(column.upper))
+        return Track(clean(shown.names[j], 34), shown.words("column.share"), y, "0 %", "100 %")
+    notes = column_notes(column, shown.words, longest_unit=20)
+    return Track(clean(shown.names[j], 34), notes, y, bound_text(column.lower), bound_text(column.upper))
 
 
 def _line(frame: Frame, cluster: int, axes: list[Axis], heights: list[float], is_shown: bool) -> Line:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,7 +11,8 @@ from dpmondrian.dpm.joining.joins import FLAT_STRENGTH
 from dpmondrian.release.tree import Tree
 from dpmondrian.show.report.palette import look_of
 from dpmondrian.show.report.selection import Shown
-from dpmondrian.show.report.words import number, rule_words, size_text
+from dpmondrian.show.texts.rules import condition_text
+from dpmondrian.show.words.numbers import number, size_text
 
 __all__ = ["Node", "outline", "strength_words"]
 
@@ -28,8 +29,8 @@ class Node:
 
     Attributes
     ----------
-    words : str
-        The side of the cut above that the node is, such as "age <= 41.5".
+    side : str
+        The side of the cut above that the node is, such as "age ≤ 41.5".
     size : str
     cut : str
         Where it is cut further, empty at leaves.
@@ -44,7 +45,7 @@ class Node:
         Lists that end after this node.
     """
 
-    words: str
+    side: str
     size: str
     cut: str
     strength: str
@@ -58,27 +59,27 @@ class Node:
 
 def outline(shown: Shown) -> Iterator[Node]:
     """Give the nodes from the root down, left before right."""
-    tree = shown.tree
-    waiting: list[tuple[int, str, int, int]] = [(0, f"All {tree.counted}", 0, 0)]  # node, words, depth, lists that end
+    tree, root = shown.tree, shown.words("report.tree.root", counted=shown.counted)
+    waiting: list[tuple[int, str, int, int]] = [(0, root, 0, 0)]  # node, side, depth, lists that end
     while waiting:
-        node, words, depth, ends = waiting.pop()
+        node, side, depth, ends = waiting.pop()
         is_leaf = tree.column[node] < 0
         nested = not is_leaf and depth < _DEEPEST
-        yield _node(tree, node, words, nested, depth < _OPEN_LEVELS, ends if is_leaf else 0)
+        yield _node(tree, node, side, nested, depth < _OPEN_LEVELS, ends if is_leaf else 0)
         if is_leaf:
             continue
-        left, right = _sides(tree, node)
+        left, right = (condition_text([side], shown.words, at_most="≤") for side in tree.sides(node))
         waiting.append((int(tree.right[node]), right, depth + 1, ends + nested))
         waiting.append((int(tree.left[node]), left, depth + 1, 0))
 
 
-def _node(tree: Tree, node: int, words: str, nested: bool, is_open: bool, ends: int) -> Node:
+def _node(tree: Tree, node: int, side: str, nested: bool, is_open: bool, ends: int) -> Node:
     cluster = int(tree.cluster[node])
     colour, shape = look_of(max(cluster, 0))
     size = size_text(float(tree.size[node]), float(tree.size_error[node]))
     is_leaf = tree.column[node] < 0
     return Node(
-        words=words,
+        side=side,
         size=size,
         cut="" if is_leaf else tree.names[int(tree.column[node])],
         strength="" if is_leaf else _strength(tree, node),
@@ -97,45 +98,18 @@ def _strength(tree: Tree, node: int) -> str:
     return f"{number(float(tree.strength[node]), 2)} ± {number(float(tree.strength_error[node]), 2)}"
 
 
-def _sides(tree: Tree, node: int) -> tuple[str, str]:
-    """Return the two sides of a cut in the words of the tree's own rules: those of a tree of this cut alone."""
-    one_cut = replace(
-        tree,
-        column=np.array([tree.column[node], -1, -1]),
-        threshold=np.array([tree.threshold[node], np.nan, np.nan]),
-        left=np.array([1, -1, -1]),
-        right=np.array([2, -1, -1]),
-        size=np.ones(3),
-        size_error=np.zeros(3),
-        cluster=np.array([-1, 0, 1]),
-        strength=None,
-        strength_error=None,
-        leaf_centres=None,
-        joins=None,
-    )
-    left, right = (rule_words(rule)[0] for rule in one_cut.rules())
-    return left, right
-
-
 def strength_words(shown: Shown) -> str:
-    """Return in words how clearly the clusters are apart, or an empty text where that was not measured."""
-    tree = shown.tree
+    """Return in words how clearly the clusters are apart, or that it was not measured."""
+    tree, words = shown.tree, shown.words
     if tree.joins is None or not len(tree.joins.strength):
-        return ""
+        return words("report.tree.unmeasured")
     n_clusters = len(shown.release.sizes)
     weakest = tree.joins.undone()[: n_clusters - 1]
     if not weakest:
-        return "All parts of the table were joined to one cluster: nothing in it is clearly apart."
+        return words("report.tree.one_cluster")
     strength, error = min(
         (float(tree.joins.strength[join]), float(tree.joins.strength_error[join])) for join in weakest
     )
-    if strength - 2.0 * error > FLAT_STRENGTH:
-        verdict = "The clusters of this release are clearly apart"
-    else:
-        verdict = "Together the clusters of this release are apart, but it is not certain that each of them is"
-    return (
-        f"The strength of a cut says how clearly its two sides are apart: 0 means no more than in evenly spread data, 1 that "
-        f"nobody lies between them. The number after ± is its standard error, from noise and from chance. Cuts through a "
-        f"single cloud seldom exceed {FLAT_STRENGTH:g}. {verdict}: the weakest separation between two of them "
-        f"has strength {number(strength, 2)} ± {number(error, 2)}."
-    )
+    apart = "report.tree.apart" if strength - 2.0 * error > FLAT_STRENGTH else "report.tree.hardly_apart"
+    verdict = words(apart, strength=f"{number(strength, 2)} ± {number(error, 2)}")
+    return f"{words('report.tree.strength', flat=f'{FLAT_STRENGTH:g}')} {verdict}"

@@ -6,29 +6,27 @@ The same release gives the same bytes.
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib.resources import files
 from typing import Any
 
 from dpmondrian.privacy.ledger import Entry
-from dpmondrian.release.explain import of_hundred, right_of_hundred
 from dpmondrian.release.release import Release
-from dpmondrian.release.statement import earlier_fits_words
+from dpmondrian.release.statement import PrivacyStatement
 from dpmondrian.schema.columns import Category, Column
-from dpmondrian.show.report import meaning, palette
+from dpmondrian.show.html import asset, harmless_json, policy, template
+from dpmondrian.show.report import guarantee, palette
 from dpmondrian.show.report.clusters import cluster_rows, table_heads
 from dpmondrian.show.report.drawings import mondrian, mondrian_data, profile
 from dpmondrian.show.report.outline import outline, strength_words
 from dpmondrian.show.report.selection import Shown, shown_part
-from dpmondrian.show.report.words import DASH, bound_text, clean, count, number, percent
+from dpmondrian.show.texts.columns import column_kind
+from dpmondrian.show.texts.facts import entry_names, neighbours_text, unit_text
+from dpmondrian.show.words import ENGLISH, Words
+from dpmondrian.show.words.numbers import DASH, bound_text, clean, count, number, plain_number
 
-__all__ = ["PAPER", "environment", "render_report"]
+__all__ = ["PAPER", "render_report"]
 
 PAPER = (
     "Liebenow, J., Schütt, Y., Braun, T., Gehrke, M., Thaeter, F., Mohammadi, E. (2024). DPM: Clustering Sensitive Data "
@@ -62,7 +60,7 @@ class PublicColumn:
     unit: str
 
 
-def render_report(release: Release) -> str:
+def render_report(release: Release, *, words: Words = ENGLISH) -> str:
     """Return the report on a release as the text of one HTML file.
 
     Privacy
@@ -74,6 +72,8 @@ def render_report(release: Release) -> str:
     ----------
     release : Release
         Of a fit, or of ``Release.load("release.json")``.
+    words : Words
+        The language of the report.
 
     Examples
     --------
@@ -83,24 +83,22 @@ def render_report(release: Release) -> str:
     """
     from markupsafe import Markup
 
-    shown = shown_part(release)
-    style, script = _asset("report.css") + palette.css(), _asset("report.js")
-    return str(
-        environment()
-        .get_template("report.html")
-        .render(
-            policy=_policy(style, script),
-            style=Markup(style),  # noqa: S704 - a file of this package
-            script=Markup(script),  # noqa: S704 - a file of this package
-            data=Markup(_harmless_json(mondrian_data(shown))),  # noqa: S704 - escaped by _harmless_json
-            **_sections(shown),
-        )
+    shown = shown_part(release, words)
+    style, script = asset("report.css") + palette.css(), asset("report.js")
+    page = template("report.html").render(
+        words=words,
+        policy=policy(style, script),
+        style=Markup(style),  # noqa: S704 - a file of this package
+        script=Markup(script),  # noqa: S704 - a file of this package
+        data=Markup(harmless_json(mondrian_data(shown))),  # noqa: S704 - escaped by harmless_json
+        **_sections(shown),
     )
+    return str(page)
 
 
 def _sections(shown: Shown) -> dict[str, Any]:
     """Return the values of the template."""
-    release, privacy = shown.release, shown.release.privacy
+    release, privacy, words = shown.release, shown.release.privacy, shown.words
     n_rows, heads = float(max(release.sizes.sum(), 0.0)), table_heads(shown)
     return {
         "n_clusters": len(release.sizes),
@@ -108,13 +106,11 @@ def _sections(shown: Shown) -> dict[str, Any]:
         "shown": shown,
         "release": release,
         "privacy": privacy,
-        "lead": meaning.lead(privacy),
+        "facts": dict(_facts(privacy, n_rows, words)),
+        "account": _account(release, words),
         "sound": math.isfinite(privacy.epsilon),
-        "epsilon": meaning.total_epsilon(privacy),
-        "bounds_epsilon": float(getattr(privacy, "bounds_epsilon", 0.0)),
-        "explained": meaning.explanation(privacy),
-        "factor": _factor(meaning.total_epsilon(privacy)),
-        "expected_failures": meaning.expected_failures(privacy, n_rows),
+        "epsilon": guarantee.total_epsilon(privacy),
+        "explained": guarantee.explanation(privacy),
         "heads": heads,
         "wide": len(heads) + len(release.schema.categories) > _MOST_ON_PAPER,
         "clusters": cluster_rows(shown),
@@ -123,119 +119,96 @@ def _sections(shown: Shown) -> dict[str, Any]:
         "nodes": outline(shown),
         "n_nodes": len(release.tree.column),
         "strength_words": strength_words(shown),
-        "kinds": meaning.kinds(privacy),
+        "kinds": guarantee.kinds(privacy, words),
         "ledger": [_ledger_line(shown, entry) for entry in privacy.entries],
-        "cost_head": "cost (epsilon; of Gaussian noise: mu)"
-        if privacy.currency == "joint"
-        else f"cost ({clean(privacy.currency)})",
-        "columns": [_public_column(column) for column in release.schema.columns],
-        "parameters": list(_parameters(release)),
+        "cost_head": _cost_head(privacy, words),
+        "columns": [_public_column(column, words) for column in release.schema.columns],
+        "parameters": list(_parameters(release, words)),
         "paper": PAPER,
         "digest": release.digest(),
-        "earlier_fits": earlier_fits_words(privacy.earlier_fits) if privacy.earlier_fits else "",
         "markers": palette.small_marks(shown.n_clusters),
     }
 
 
-def _factor(epsilon: float) -> str:
-    """Return e^epsilon as text."""
-    return number(math.exp(epsilon), 2 if epsilon < 3 else 0) if epsilon < 30 else f"e^{meaning.plain_number(epsilon)}"
+def _facts(privacy: PrivacyStatement, n_rows: float, words: Words) -> Iterator[tuple[str, str]]:
+    """Give the sentences about the promise, by what they are about."""
+    epsilon, delta = plain_number(guarantee.total_epsilon(privacy)), plain_number(privacy.delta)
+    note = words("unit.row.note") if privacy.unit.of == "row" else ""
+    yield "lead", guarantee.lead(privacy, words)
+    yield "unit", clean(unit_text(privacy.unit, words), 200) + note
+    yield "neighbours", words("report.neighbours.text", neighbours=neighbours_text(privacy, words))
+    factor = guarantee.factor(guarantee.total_epsilon(privacy))
+    yield "epsilon", words.html("report.epsilon.text", epsilon=epsilon, factor=factor)
+    own, bounds = plain_number(privacy.epsilon), plain_number(privacy.bounds_epsilon)
+    if privacy.bounds_epsilon > 0:
+        yield "bounds", words("report.epsilon.bounds", own_epsilon=own, bounds_epsilon=bounds, epsilon=epsilon)
+    if privacy.delta:
+        expected = {"expected": f"{privacy.delta * n_rows:.2g}", "rows": count(n_rows)}
+        yield "delta", words("report.delta.text", delta=delta, one_in=number(1.0 / privacy.delta, 0), **expected)
+    else:
+        yield "delta", words("report.delta.none")
+    if privacy.rho is not None:
+        yield "rho", words("report.rho.text", rho=plain_number(privacy.rho))
+    yield "randomness", words(f"randomness.{privacy.randomness}")
+    if privacy.earlier_fits:
+        yield "earlier_fits", words("earlier_fits", n=privacy.earlier_fits)
+
+
+def _account(release: Release, words: Words) -> str:
+    """Return what was spent of the budget of the data set."""
+    account = release.origin.account
+    if account is None:
+        return words("report.account.none")
+    costs = {"total": account.total, "before": account.before, "after": account.after}
+    epsilons = {f"{name}_epsilon": plain_number(cost.epsilon) for name, cost in costs.items()}
+    deltas = {f"{name}_delta": plain_number(cost.delta) for name, cost in costs.items()}
+    return words("report.account.text", **epsilons, **deltas)
+
+
+def _cost_head(privacy: PrivacyStatement, words: Words) -> str:
+    if privacy.currency == "joint":
+        return words("report.ledger.cost.joint")
+    return words("report.ledger.cost", currency=clean(privacy.currency))
 
 
 def _ledger_line(shown: Shown, entry: Entry) -> LedgerLine:
+    name, mechanism, unit = entry_names(entry, shown.words)
     cells = (
-        clean(entry.name),
+        clean(name),
         DASH if entry.level is None else str(entry.level),
-        clean(entry.mechanism),
+        clean(mechanism),
         f"{entry.sensitivity:,g}",
         f"{entry.scale:,.4g}",
-        clean(entry.unit),
+        clean(unit),
         f"{entry.cost:.4g}",
         f"{entry.n_draws:,}",
     )
-    return LedgerLine(cells, meaning.cost_share(shown.release.privacy, entry))
+    return LedgerLine(cells, guarantee.cost_share(shown.release.privacy, entry))
 
 
-def _public_column(column: Column | Category) -> PublicColumn:
-    name = clean(column.name, _LONGEST_FULL_NAME)
+def _public_column(column: Column | Category, words: Words) -> PublicColumn:
+    name, kind = clean(column.name, _LONGEST_FULL_NAME), column_kind(column, words)
     if isinstance(column, Category):
-        levels = [clean(level) for level in column.levels[:_MOST_LEVELS]]
-        more = f" and {len(column.levels) - _MOST_LEVELS} more" if len(column.levels) > _MOST_LEVELS else ""
-        kind = "categories, may be cut" if column.cut else "categories"
-        return PublicColumn(name, kind, ", ".join(levels) + more, "")
-    kind = "whole numbers" if column.whole else "numbers on a log scale" if column.log else "numbers"
-    domain = f"{bound_text(column.lower)} to {bound_text(column.upper)}"
+        levels, more = ", ".join(map(clean, column.levels[:_MOST_LEVELS])), len(column.levels) - _MOST_LEVELS
+        return PublicColumn(name, kind, words("and_more", listed=levels, n=more) if more > 0 else levels, "")
+    domain = words("column.bounds", lower=bound_text(column.lower), upper=bound_text(column.upper))
     return PublicColumn(name, kind, domain, clean(column.unit, 60) if column.unit else "")
 
 
-def _parameters(release: Release) -> Iterator[tuple[str, str]]:
+def _parameters(release: Release, words: Words) -> Iterator[tuple[str, str]]:
     """Give the parameters of the run, by name."""
     privacy = release.privacy
-    yield "epsilon", meaning.plain_number(privacy.epsilon)
-    yield "delta", meaning.plain_number(privacy.delta)
+    yield "epsilon", plain_number(privacy.epsilon)
+    yield "delta", plain_number(privacy.delta)
     yield "variant", clean(privacy.variant)
     yield "rows_per_person", str(privacy.rows_per_person)
     for name, value in release.parameters.items():
-        if isinstance(value, dict):
-            yield (
-                clean(name),
-                clean(
-                    ", ".join(
-                        f"{key} {part:g}" if isinstance(part, float) else f"{key} {part}" for key, part in value.items()
-                    ),
-                    200,
-                ),
-            )
-        else:
-            yield (
-                clean(name),
-                "chosen by DPM"
-                if value is None
-                else clean(f"{value:.6g}" if isinstance(value, float) else str(value), 200),
-            )
+        yield clean(name), words("report.inputs.chosen") if value is None else clean(_parameter(value), 200)
 
 
-@lru_cache(maxsize=1)
-def environment() -> Any:
-    """Return jinja2's environment of the templates: everything that is not marked as safe is escaped."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    templates = Environment(
-        loader=PackageLoader("dpmondrian.show.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    templates.filters |= {
-        "clean": clean,
-        "count": count,
-        "of_hundred": of_hundred,
-        "one_in": meaning.one_in,
-        "percent": percent,
-        "plain": meaning.plain_number,
-        "right_of_hundred": right_of_hundred,
-    }
-    return templates
-
-
-@lru_cache(maxsize=2)
-def _asset(name: str) -> str:
-    return files("dpmondrian.show.report").joinpath("templates", name).read_text(encoding="utf-8")
-
-
-def _policy(style: str, script: str) -> str:
-    """Return a policy under which nothing is loaded, and only this style sheet and this script are used."""
-    return f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'; form-action 'none'"
-
-
-def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def _harmless_json(values: Any) -> str:
-    """Return JSON without any character that could end the element around it or a line of script."""
-    text = json.dumps(values, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
+def _parameter(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(
+            f"{key} {part:g}" if isinstance(part, float) else f"{key} {part}" for key, part in value.items()
+        )
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpmondrian.release.release import Release
 from dpmondrian.schema.columns import Column, Indicator
-from dpmondrian.show.report.words import number
+from dpmondrian.show.words.numbers import number
 
 __all__ = [
     "Axis",

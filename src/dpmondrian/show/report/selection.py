@@ -8,9 +8,12 @@ from dpmondrian.release.release import Release
 from dpmondrian.release.tree import Tree
 from dpmondrian.schema.columns import Category, Column, Indicator
 from dpmondrian.show.report.scales import columns_by_cuts
-from dpmondrian.show.report.words import LONGEST_NAME, clean, column_label, short_names
+from dpmondrian.show.texts.columns import column_label
+from dpmondrian.show.texts.facts import counted_text
+from dpmondrian.show.words import ENGLISH, Words
+from dpmondrian.show.words.numbers import LONGEST_NAME, clean, short_names
 
-__all__ = ["Shown", "counted_in", "shown_part"]
+__all__ = ["Shown", "shown_part"]
 
 MOST_CLUSTERS = 1000
 MOST_CELLS, CELLS_PER_CLUSTER = 20_000, 10
@@ -35,6 +38,7 @@ class Shown:
         Of all columns of centres: names, and what stands at an axis.
     tree : Tree
         The tree with these names.
+    words : Words
     """
 
     release: Release
@@ -43,6 +47,7 @@ class Shown:
     names: tuple[str, ...]
     labels: tuple[str, ...]
     tree: Tree
+    words: Words
 
     @property
     def centre_columns(self) -> tuple[Column, ...]:
@@ -51,28 +56,24 @@ class Shown:
 
     @property
     def counted(self) -> str:
-        """What sizes count: people or rows."""
-        return self.tree.counted
+        """What sizes count, in words: people or rows."""
+        return counted_text(self.tree.counted, self.words)
 
 
-def counted_in(release: Release) -> str:
-    """Return what sizes count: people only if a column told whose row it is, else rows."""
-    return clean(release.tree.counted, 24)
-
-
-def shown_part(release: Release) -> Shown:
+def shown_part(release: Release, words: Words = ENGLISH) -> Shown:
     """Return what is shown: up to 1,000 clusters, and so many of the columns that are cut most that the page stays light."""
     n_clusters = min(len(release.sizes), MOST_CLUSTERS)
     n_columns = max(LEAST_COLUMNS, MOST_CELLS // n_clusters - CELLS_PER_CLUSTER)
-    tree, columns = _short_tree(release), release.schema.centre_columns
+    tree, columns = _short_tree(release, words), release.schema.centre_columns
     names = tree.names[: len(columns)]
     return Shown(
         release=release,
         n_clusters=n_clusters,
         columns=tuple(sorted(columns_by_cuts(release)[:n_columns])),
         names=names,
-        labels=tuple(column_label(column, name) for column, name in zip(columns, names, strict=True)),
+        labels=tuple(column_label(column, name, words) for column, name in zip(columns, names, strict=True)),
         tree=tree,
+        words=words,
     )
 
 
@@ -96,13 +97,13 @@ def _categories(release: Release, names: dict[str, str]) -> dict[int, tuple[str,
     }
 
 
-def _short_tree(release: Release) -> Tree:
+def _short_tree(release: Release, words: Words) -> Tree:
     """Return the tree with short names, so that its rules are short too; an indicator is named "plan is basic"."""
     tree, names = release.tree, _names(release)
     categories = _categories(release, names)
     centre_names = tuple(
-        " is ".join(categories[j]) if j in categories else names[column.name]
+        words("rule.is", column=categories[j][0], category=categories[j][1]) if j in categories else names[column.name]
         for j, column in enumerate(release.schema.centre_columns)
     )
     directions = tuple(clean(name) for name in tree.names[len(centre_names) :])
-    return replace(tree, names=centre_names + directions, categories=categories, counted=counted_in(release))
+    return replace(tree, names=centre_names + directions, categories=categories)

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from dpmondrian.show.plots.drawing import drawing
 from dpmondrian_lab.experiments.rows import Row
-from dpmondrian_lab.pages.figures.style import bar_look, drawing, save, top_legend
+from dpmondrian_lab.pages.figures.style import bar_look, save, top_legend
 from dpmondrian_lab.pages.names import algorithm_name, data_set_name
 from dpmondrian_lab.pages.published import TABLE_DATA_SETS, published
 from dpmondrian_lab.pages.summary import Grouped, Summary, grouped, summarise

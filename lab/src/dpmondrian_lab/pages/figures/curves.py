@@ -8,10 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from dpmondrian.show.plots.drawing import drawing
 from dpmondrian_lab.datasets.registry import get
 from dpmondrian_lab.experiments.rows import Row
 from dpmondrian_lab.pages.figures.bars import mean_with_interval
-from dpmondrian_lab.pages.figures.style import drawing, line_look, plain_log_ticks, save, top_legend
+from dpmondrian_lab.pages.figures.style import line_look, plain_log_ticks, save, top_legend
 from dpmondrian_lab.pages.names import METRIC_NAMES, PAPER_METRICS, algorithm_name, data_set_name, data_set_order, style
 from dpmondrian_lab.pages.summary import ROUNDING, Summary, summarise
 from dpmondrian_lab.peers.registry import EVALUATED

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from dpmondrian.common.whole_files import put_bytes
-from dpmondrian.show.drawing import drawing
 from dpmondrian_lab.pages.names import algorithm_name, style
 
-__all__ = ["drawing", "plain_log_ticks", "save", "top_legend"]
+__all__ = ["bar_look", "line_look", "plain_log_ticks", "save", "top_legend"]
 
 
 def save(figure: Any, folder: Path, name: str) -> list[Path]:

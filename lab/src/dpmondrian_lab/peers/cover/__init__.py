@@ -1,0 +1,1 @@
+"""Max cover by the exponential mechanism: the mechanism of EM-MC, and what published code makes of it."""

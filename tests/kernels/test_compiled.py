@@ -1,0 +1,627 @@
+"""Compiled kernels equal the plain ones, and clipped rows are never too long."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from dpmondrian.dpm.scores.combine import Score
+from dpmondrian.engines.grid import Grid
+from dpmondrian.kernels import compiled, reference
+from dpmondrian.kernels.reference import DROP, ERROR, MIDDLE
+from dpmondrian.schema.columns import Column, Schema
+
+LAST_PLACE = 2**16 - 1
+SIZES = (0, 1, 7, 2500)
+"""None, one, few, and more rows than two of the tiles in which the compiled kernels read."""
+LAYOUTS = {
+    "bytes": (np.uint8, np.uint8, 256),
+    "long rests": (np.uint8, np.uint16, 2048),
+    "long codes": (np.uint16, np.uint8, 32),
+    "both long": (np.uint16, np.uint16, 218),
+}
+"""Types of codes and rests, and places per code."""
+EVERY_LAYOUT = pytest.mark.parametrize("layout", LAYOUTS)
+
+
+class Rows(NamedTuple):
+    """Random rows in the layout of the kernels: nodes 0, 2 and 3 are groups, 1 is an empty group, 4 takes no part."""
+
+    places: np.ndarray
+    coded: tuple[np.ndarray, ...]
+    node: np.ndarray
+    slot_of: np.ndarray
+    n_groups: int
+
+    @property
+    def ordered(self) -> tuple[np.ndarray, np.ndarray]:
+        return reference.order_rows(self.node, self.slot_of, self.n_groups)
+
+
+def coded(places: np.ndarray, layout: str = "bytes") -> tuple[np.ndarray, ...]:
+    """Return places, shape (n_columns, n_rows), as the kernels take them; codes have one more column, without rests."""
+    code_type, rest_type, width = LAYOUTS[layout]
+    codes = np.vstack([places // width, np.full((1, places.shape[1]), 9)]).astype(code_type)
+    n_columns = len(places)
+    return codes, (places % width).astype(rest_type), np.full(n_columns, float(width)), np.ones(n_columns)
+
+
+def together(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the order and starts of rows that are one group."""
+    return np.arange(n_rows, dtype=np.uint32), np.array([0, n_rows])
+
+
+def random_rows(n_rows: int, n_columns: int, layout: str = "bytes", seed: int = 0) -> Rows:
+    rng = np.random.default_rng(seed)
+    places = rng.integers(0, LAST_PLACE + 1, (n_columns, n_rows))
+    node = rng.choice([0, 2, 3, 4], n_rows).astype(np.int16)
+    slot_of = np.array([0, 1, 2, 3, 4, 4], dtype=np.int16)
+    return Rows(places, coded(places, layout), node, slot_of, 4)
+
+
+def random_centres(n_groups: int, n_columns: int, seed: int = 1) -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, LAST_PLACE + 1, (n_groups, n_columns))
+
+
+def added(kernel: Any, name: str, *args: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Return what a kernel adds to numbers that are there already."""
+    before = np.random.default_rng(9).integers(1, 1000, shape)
+    total = before.copy()
+    assert getattr(kernel, name)(*args, total) is None
+    return total - before
+
+
+def by_both(name: str, *args: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Return what the compiled kernel adds, if the plain one adds the same."""
+    result = added(compiled, name, *args, shape=shape)
+    np.testing.assert_array_equal(result, added(reference, name, *args, shape=shape))
+    return result
+
+
+def a_grid(windows: int) -> tuple[Schema, Grid]:
+    columns = (
+        Column("a", -1.5, 2.0),
+        Column("few", 0, 5, whole=True),
+        Column("many", -500.5, 499, whole=True),
+        Column("b", 1e6, 1e6 + 1),
+    )
+    schema = Schema(columns)
+    return schema, Grid.with_windows(schema, windows)
+
+
+def a_block(schema: Schema, n_rows: int, missing: bool) -> np.ndarray:
+    """Return values within and beyond the bounds, on the bounds, and on multiples of the range."""
+    rng = np.random.default_rng(n_rows)
+    width = schema.upper - schema.lower
+    share = rng.uniform(-0.2, 1.2, (n_rows, len(width)))
+    share[::3] = np.rint(share[::3] * 64) / 64
+    block = schema.lower + share * width
+    if missing and n_rows:
+        for value in (np.nan, np.inf, -np.inf):
+            block[rng.integers(n_rows), rng.integers(len(width))] = value
+    return block
+
+
+def run_quantise(kernel: Any, schema: Schema, grid: Grid, block: np.ndarray, missing: int) -> tuple[Any, ...]:
+    start = 3
+    codes = np.full((grid.n_columns, start + len(block)), 7, dtype=grid.code_type)
+    rests = np.full((grid.n_measured, start + len(block)), 7, dtype=grid.rest_type)
+    stop = kernel.quantise(
+        block.T, schema.lower, schema.upper, grid.origin, grid.inverse_step, grid.on_value, grid.last_place,
+        grid.places_per_code, grid.rest_step, missing, codes, rests, start,
+    )  # fmt: skip
+    return stop, codes[:, : max(stop, 0)].tolist(), rests[:, : max(stop, 0)].tolist()
+
+
+@pytest.mark.parametrize("n_rows", SIZES)
+@pytest.mark.parametrize("windows", [2, 16, 128, 1000])
+@pytest.mark.parametrize("rule", [ERROR, DROP, MIDDLE])
+@pytest.mark.parametrize("missing", [False, True])
+def test_quantise_equals_reference(n_rows, windows, rule, missing):
+    schema, grid = a_grid(windows)
+    block = a_block(schema, n_rows, missing)
+    got = run_quantise(compiled, schema, grid, block, rule)
+    assert got == run_quantise(reference, schema, grid, block, rule)
+    if missing and n_rows and rule == ERROR:
+        assert got[0] == -1
+
+
+@pytest.mark.parametrize("n_rows", SIZES)
+@pytest.mark.parametrize("rule", [ERROR, DROP, MIDDLE])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("value_type", [np.float64, np.float32])
+@pytest.mark.parametrize("missing", [False, True])
+def test_quantise_takes_rows_or_columns_and_short_numbers(n_rows, rule, order, value_type, missing):
+    schema, grid = a_grid(128)
+    block = a_block(schema, n_rows, missing).astype(value_type)
+    expected = run_quantise(reference, schema, grid, block.astype(np.float64), rule)
+    assert run_quantise(compiled, schema, grid, np.asarray(block, order=order), rule) == expected
+
+
+@pytest.mark.parametrize("n_measured", [1, 2, 3])
+@pytest.mark.parametrize("rule", [DROP, MIDDLE])
+def test_last_columns_may_get_codes_only(n_measured, rule):
+    schema, grid = a_grid(128)
+    block = a_block(schema, 300, missing=True)
+    stop, codes, rests = run_quantise(compiled, schema, grid, block, rule)
+    fewer = replace(grid, n_measured=n_measured)
+    for kernel in (compiled, reference):
+        assert run_quantise(kernel, schema, fewer, block, rule) == (stop, codes, rests[:n_measured])
+
+
+@pytest.mark.parametrize("rule", [DROP, MIDDLE])
+def test_a_block_with_nothing_but_missing_values(rule):
+    schema, grid = a_grid(16)
+    block = np.full((5, 4), np.nan)
+    stop, codes, rests = run_quantise(compiled, schema, grid, block, rule)
+    assert stop == (3 if rule == DROP else 8)
+    assert (stop, codes, rests) == run_quantise(reference, schema, grid, block, rule)
+
+
+@pytest.mark.parametrize("n_rows", SIZES)
+@EVERY_LAYOUT
+def test_route_equals_reference(n_rows, layout):
+    rows = random_rows(n_rows, 3, layout)
+    split_column = np.array([2, -1, 0, -1, 1])
+    cut = np.array([20, 0, 1, 0, 31])
+    left, right = np.array([[5, 0, 7, 0, 9], [6, 0, 8, 0, 10]], dtype=np.int16)
+    nodes = []
+    for kernel in (compiled, reference):
+        node = rows.node.copy()
+        kernel.route(rows.coded[0], node, split_column, cut, left, right)
+        nodes.append(node.tolist())
+    assert nodes[0] == nodes[1]
+    assert all(new == 3 for old, new in zip(rows.node.tolist(), nodes[0], strict=True) if old == 3)
+
+
+def node_map(n_nodes: int, n_slots: int) -> np.ndarray:
+    """Return slots of the first nodes, in another order; the others take no part."""
+    slot_of = np.full(n_nodes, n_slots, dtype=np.int16)
+    slot_of[:n_slots] = np.random.default_rng(5).permutation(n_slots)
+    return slot_of
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_rows", [0, 7, 6001])
+@EVERY_LAYOUT
+@pytest.mark.parametrize("n_columns", [1, 4])
+@pytest.mark.parametrize(("n_nodes", "n_slots"), [(1, 1), (1, 0), (3, 3), (3, 2), (40, 2), (400, 400), (3000, 30)])
+def test_histograms_equal_reference(n_rows, layout, n_columns, n_nodes, n_slots):
+    """With few and many slots, all rows or few of them taking part."""
+    places = np.random.default_rng(n_rows).integers(0, LAST_PLACE + 1, (n_columns, n_rows))
+    places[:, : n_rows // 2] //= 2**13  # many neighbours in the same cell
+    codes = coded(places, layout)[0]
+    node = np.random.default_rng(1).integers(0, n_nodes, n_rows).astype(np.int16)
+    shape = (n_slots, n_columns + 1, int(codes.max(initial=0)) + 3)
+    counts = by_both("histograms", codes, node, node_map(n_nodes, n_slots), shape=shape)
+    assert counts.sum() == (n_columns + 1) * (node < n_slots).sum()
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+@pytest.mark.parametrize("two_sided", [True, False])
+@pytest.mark.parametrize("n_rows", [0, 1, 300])
+def test_cut_scores_equal_the_plain_score(stride, two_sided, n_rows):
+    rng = np.random.default_rng(n_rows)
+    n_codes = 12
+    histograms = np.stack(
+        [np.stack([np.bincount(rng.integers(0, n_codes, n_rows), minlength=n_codes) for _ in range(3)]) for _ in "ab"]
+    )
+    low, high = np.array([[0, 0, 0], [3, 4, 11]]), np.array([[12, 12, 12], [9, 5, 12]])
+    noisy = np.array([max(1, n_rows + 20), max(1, n_rows - 40)])
+    score = Score(0.3, 1 / 12, 5.0, two_sided)
+    for k, cuts in enumerate(score.of_nodes(histograms, noisy, low, high, stride)):
+        plain = score.of_histogram(histograms[k], int(noisy[k]))
+        inside = [
+            (column, cut)
+            for column in range(3)
+            for cut in range(1, n_codes, stride)
+            if low[k, column] < cut < high[k, column]
+        ]
+        assert [cuts.position(pick) for pick in range(len(cuts.exact_scores))] == inside
+        assert cuts.exact_scores.tolist() == [plain[place] for place in inside]
+        for column, cut in inside:
+            below = int(histograms[k, column, :cut].sum())
+            assert cuts.exact_sides(column, cut) == (below, n_rows - below)
+
+
+@pytest.mark.parametrize(("low", "stride", "first"), [(0, 1, 1), (4, 1, 5), (0, 2, 1), (1, 2, 3), (2, 2, 3), (3, 2, 5)])
+def test_first_cut_is_the_first_above_the_box(low, stride, first):
+    assert compiled.first_cut(low, stride) == first
+    assert first == min(cut for cut in range(1, 20, stride) if cut > low)
+
+
+@pytest.mark.parametrize("n_rows", SIZES)
+def test_order_rows_equals_reference(n_rows):
+    rows = random_rows(n_rows, 1)
+    order, starts = compiled.order_rows(rows.node, rows.slot_of, rows.n_groups)
+    assert (order.dtype, starts.dtype) == (np.uint32, np.int64)
+    assert (order.tolist(), starts.tolist()) == tuple(part.tolist() for part in rows.ordered)
+    assert starts[-1] == (rows.node < 4).sum()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_rows", SIZES)
+@pytest.mark.parametrize("n_columns", [1, 5])
+@EVERY_LAYOUT
+def test_box_sums_equal_reference(n_rows, n_columns, layout):
+    rows = random_rows(n_rows, n_columns, layout)
+    middle = random_centres(rows.n_groups, n_columns)
+    sums = by_both("box_sums", rows.coded, *rows.ordered, middle, shape=(4, n_columns))
+    for slot, node in enumerate([0, 1, 2, 3]):
+        of_node = rows.places[:, rows.node == node].T - middle[slot]
+        assert sums[slot].tolist() == of_node.sum(axis=0).tolist()
+
+
+@pytest.mark.parametrize("n_rows", SIZES)
+def test_rests_may_be_worth_several_places(n_rows):
+    rng = np.random.default_rng(n_rows)
+    codes, rests = rng.integers(0, 5, (3, n_rows)).astype(np.uint8), rng.integers(0, 3, (2, n_rows)).astype(np.uint8)
+    rows = (codes, rests, np.array([9000.0, 65536.0]), np.array([3000.0, 20_000.0]))
+    codes[1] = 0
+    expected = [codes[0] * 9000.0 + rests[0] * 3000.0, rests[1] * 20_000.0]
+    sums = by_both("box_sums", rows, *together(n_rows), np.zeros((1, 2), dtype=np.int64), shape=(1, 2))
+    assert sums.tolist() == [[values.sum() for values in expected]]
+    nodes = np.zeros((2, n_rows), dtype=np.int16)
+    centres = np.array([[0, 0], [45_000, 40_000], [20_000, 20_000]])
+    compiled.regroup(rows, centres, nodes[0])
+    reference.regroup(rows, centres, nodes[1])
+    assert nodes[0].tolist() == nodes[1].tolist()
+
+
+@pytest.mark.parametrize("n_rows", SIZES)
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("reach", ["none", "all", "some", "ties"])
+@EVERY_LAYOUT
+def test_radius_counts_equal_reference(n_rows, norm, reach, layout):
+    rows = random_rows(n_rows, 3, layout)
+    places, (order, starts) = rows.coded, rows.ordered
+    centre, columns = random_centres(rows.n_groups, 3), np.arange(3)
+    if reach == "ties":  # whole rows at the same distance, which equals a threshold
+        places = coded((centre[0][:, None] ^ 1).repeat(n_rows, axis=1), layout)
+    radii = {"none": [0, 1, 2], "all": [10**6, 10**7], "ties": [0, 1, 2, 3]}.get(reach, [0, 20_000, 40_000, 80_000])
+    thresholds = np.tile(np.array(radii, dtype=np.int64) ** (norm if reach != "ties" else 1), (rows.n_groups, 1))
+    args = (places, columns, order, starts, centre, thresholds, norm)
+    counts = by_both("radius_counts", *args, shape=(len(radii) + 1,))
+    assert counts.sum() == len(order)
+    if reach == "all":
+        assert counts[0] == len(order)
+
+
+@pytest.mark.parametrize("n_rows", SIZES)
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("radius", [1, 2, 1000, 40_000, 10**6])
+def test_clipped_sums_equal_reference(n_rows, norm, radius):
+    rows = random_rows(n_rows, 3)
+    centre, columns = random_centres(rows.n_groups, 3), np.arange(3)
+    radii = np.array([radius, 1, radius + 1, 2 * radius], dtype=np.int64)
+    sums = by_both("clipped_sums", rows.coded, columns, *rows.ordered, centre, radii, norm, shape=(4, 3))
+    if radius == 10**6:
+        centre_only = [0, 2, 3]  # group 1 is empty, and its radius clips
+        whole = added(compiled, "box_sums", rows.coded, *rows.ordered, centre, shape=(4, 3))
+        np.testing.assert_array_equal(sums[centre_only], whole[centre_only])
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+@EVERY_LAYOUT
+def test_columns_that_are_not_asked_for_do_not_matter(norm, layout):
+    rows, columns = random_rows(2500, 4, layout), np.array([3, 1])
+    centre = random_centres(rows.n_groups, 2)
+    alone = coded(rows.places[columns], layout)
+    radii, thresholds = np.full(4, 30_000), np.tile(np.array([20_000, 30_000, 50_000]) ** norm, (4, 1))
+    counts = by_both("radius_counts", rows.coded, columns, *rows.ordered, centre, thresholds, norm, shape=(4,))
+    sums = by_both("clipped_sums", rows.coded, columns, *rows.ordered, centre, radii, norm, shape=(4, 2))
+    both = np.arange(2)
+    assert counts.tolist() == added(
+        compiled, "radius_counts", alone, both, *rows.ordered, centre, thresholds, norm, shape=(4,)
+    ).tolist()  # fmt: skip
+    assert sums.tolist() == added(
+        compiled, "clipped_sums", alone, both, *rows.ordered, centre, radii, norm, shape=(4, 2)
+    ).tolist()  # fmt: skip
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("n_columns", [1, 2, 3, 60])
+@pytest.mark.parametrize("radius", [1, 2, 3, 17, 1000, 65_535, 200_000])
+def test_a_clipped_row_is_never_longer_than_the_radius(norm, n_columns, radius):
+    rng = np.random.default_rng(radius)
+    n_rows = 400
+    places = rng.integers(0, LAST_PLACE + 1, (n_columns, n_rows))
+    places[:, :3] = [[0] * 3, [LAST_PLACE] * 3][radius % 2]  # corners of the domain, as far away as a row can be
+    centre = rng.choice([0, LAST_PLACE, LAST_PLACE // 2, LAST_PLACE // 3], (n_rows, n_columns)).astype(np.int64)
+    centre[3:20] = np.clip(places[:, 3:20].T + rng.integers(-2, 3, (17, n_columns)), 0, LAST_PLACE)
+    order, starts = np.arange(n_rows, dtype=np.uint32), np.arange(n_rows + 1)  # every row is a group of its own
+    args = (coded(places), np.arange(n_columns), order, starts, centre, np.full(n_rows, radius), norm)
+    clipped = added(compiled, "clipped_sums", *args, shape=(n_rows, n_columns))
+    for short, full in zip(clipped.tolist(), (places.T - centre).tolist(), strict=True):
+        length = sum(x * x for x in short) if norm == 2 else sum(map(abs, short))
+        full_length = sum(x * x for x in full) if norm == 2 else sum(map(abs, full))
+        limit = radius**norm
+        assert length <= limit
+        if full_length <= limit:
+            assert short == full
+        else:  # rounding towards zero loses less than one place per column, twice at most
+            assert length ** (1 / norm) >= radius - 2 * n_columns ** (1 / norm)
+
+
+def random_pairs(n_centres: int) -> tuple[np.ndarray, int]:
+    """Return numbers for about two thirds of the pairs of centres, the same both ways, -1 for the others; and how many."""
+    first, second = np.nonzero(np.triu(np.random.default_rng(2).random((n_centres, n_centres)) < 0.7, 1))
+    pair_of = np.full((n_centres, n_centres), -1, dtype=np.int64)
+    pair_of[first, second] = pair_of[second, first] = np.arange(len(first))
+    return pair_of, len(first)
+
+
+def centres_of_a_kind(kind: str, n_centres: int, n_columns: int) -> np.ndarray:
+    """Return random centres, some the same, all the same, or few places so that most rows are as near to several."""
+    centres = random_centres(n_centres, n_columns)
+    if kind == "ties":
+        return centres % 2 * LAST_PLACE
+    if kind == "identical":
+        centres[:] = centres[0]
+    if kind == "twins":
+        centres[-1] = centres[0]
+    return centres
+
+
+def clusters(kind: str, n_rows: int, n_columns: int, centres: np.ndarray) -> np.ndarray:
+    """Return places of rows around centres, anywhere, or in corners that are as far from one centre as from another."""
+    rng = np.random.default_rng(n_rows)
+    if kind == "anywhere":
+        return rng.integers(0, LAST_PLACE + 1, (n_columns, n_rows))
+    if kind == "corners":
+        return rng.integers(0, 2, (n_columns, n_rows)) * LAST_PLACE
+    near = centres[rng.integers(0, len(centres), n_rows)] + rng.integers(-2000, 2001, (n_rows, n_columns))
+    near[::17] = rng.integers(0, LAST_PLACE + 1, near[::17].shape)  # a few are far from the others
+    return np.clip(near, 0, LAST_PLACE).T
+
+
+ROWS_AND_CENTRES = pytest.mark.parametrize(
+    ("where", "kind"),
+    [
+        ("clusters", "random"),
+        ("clusters", "twins"),
+        ("anywhere", "random"),
+        ("anywhere", "identical"),
+        ("corners", "ties"),
+    ],
+)
+SHAPES = pytest.mark.parametrize(
+    ("n_rows", "n_columns", "n_centres"), [(0, 1, 2), (1, 4, 3), (7, 1, 9), (700, 1, 40), (700, 4, 9), (700, 12, 70)]
+)
+"""The longer ones have more rows than two of the tiles in which nearest centres are searched."""
+
+
+def nodes_of_a_kind(kind: str, places: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    """Return nodes that know the nearest centre, halves of the table, large random numbers, or one node for all rows."""
+    n_rows = places.shape[1]
+    if kind == "nearest":
+        node = np.zeros(n_rows, dtype=np.int16)
+        reference.regroup(coded(places), centres, node)
+        return node
+    rng = np.random.default_rng(4)
+    kinds = {"one": np.zeros(n_rows), "random": rng.integers(0, 2**14, n_rows), "halves": places[0] >= 2**15}
+    return kinds[kind].astype(np.int16)
+
+
+NODES = pytest.mark.parametrize("nodes", ["nearest", "halves", "random", "one"])
+
+
+@pytest.mark.slow
+@ROWS_AND_CENTRES
+@NODES
+@SHAPES
+def test_regroup_equals_reference(kind, where, nodes, n_rows, n_columns, n_centres):
+    centres = centres_of_a_kind(kind, n_centres, n_columns)
+    places = clusters(where, n_rows, n_columns, centres)
+    node = nodes_of_a_kind(nodes, places, centres)
+    expected = node.copy()
+    compiled.regroup(coded(places), centres, node)
+    reference.regroup(coded(places), centres, expected)
+    assert node.tolist() == expected.tolist()
+    if kind == "twins":
+        assert n_centres - 1 not in node
+
+
+def test_a_single_centre_is_the_nearest_of_all_rows():
+    rows = random_rows(700, 3)
+    compiled.regroup(rows.coded, random_centres(1, 3), rows.node)
+    assert not rows.node.any()
+
+
+@EVERY_LAYOUT
+def test_regroup_reads_every_layout(layout):
+    rows, centres = random_rows(2500, 3, layout), random_centres(9, 3)
+    node, expected = rows.node.copy(), rows.node.copy()
+    compiled.regroup(rows.coded, centres, node)
+    reference.regroup(rows.coded, centres, expected)
+    assert node.tolist() == expected.tolist()
+
+
+def test_regroup_gives_a_tie_to_the_lowest_number():
+    for nodes in ([0, 0, 0], [0, 1, 2], [3, 3, 1]):
+        node = np.array(nodes, dtype=np.int16)
+        compiled.regroup(coded(np.array([[0, 10, 20]])), np.array([[20], [0]]), node)
+        assert node.tolist() == [1, 0, 0]
+
+
+@pytest.mark.parametrize("n_columns", [1, 3])
+def test_regroup_next_to_the_border_between_two_centres(n_columns):
+    """Places on both sides of the middle, and on it, where the guess is right by one place or not at all."""
+    centres = np.array([[1000] * n_columns, [1100] * n_columns, [1301] * n_columns])
+    places = np.tile(np.arange(900, 1400), (n_columns, 1))
+    for start in (0, 149, 150, 151, 300):  # the first row of a node decides what is guessed
+        rows = coded(np.roll(places, -start, axis=1))
+        node, expected = np.zeros((2, 500), dtype=np.int16)
+        compiled.regroup(rows, centres, node)
+        reference.regroup(rows, centres, expected)
+        assert node.tolist() == expected.tolist()
+
+
+def grouped_by(node: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the order and starts of rows by node, with empty groups between them."""
+    return reference.order_rows(node, np.arange(2**14, dtype=np.int16), 2**14 - 1)
+
+
+@ROWS_AND_CENTRES
+@NODES
+@SHAPES
+def test_bridge_counts_equal_reference(kind, where, nodes, n_rows, n_columns, n_centres):
+    n_bins = 5 if n_columns > 1 else 2
+    centres = centres_of_a_kind(kind, n_centres, n_columns)
+    places = clusters(where, n_rows, n_columns, centres)
+    pair_of, n_pairs = random_pairs(n_centres)
+    grouped = grouped_by(nodes_of_a_kind(nodes, places, centres))
+    shape = (n_pairs * n_bins + n_centres,)
+    counts = by_both("bridge_counts", coded(places), *grouped, centres, pair_of, n_pairs, n_bins, shape=shape)
+    assert counts.sum() == n_rows  # every row counts once
+    assert counts.min() >= 0
+    if kind == "identical":
+        assert counts[-n_centres:].tolist() == [n_rows, *[0] * (n_centres - 1)]
+
+
+@pytest.mark.parametrize("kernel", [compiled, reference])
+@pytest.mark.parametrize("order", [[0, 1], [1, 0]])
+def test_bins_of_a_bridge_run_from_the_lower_number_to_the_higher(kernel, order):
+    rows = {10: "behind", 20: 0, 31: 0, 32: 1, 43: 1, 44: 2, 50: 2, 56: 2, 57: 3, 68: 3, 69: 4, 80: 4, 81: "behind"}
+    centres, pair_of = np.array([[20], [80]])[order], np.array([[-1, 0], [0, -1]])
+    for place, expected in rows.items():
+        args = (coded(np.array([[place]])), *together(1), centres, pair_of, 1, 5)
+        counts = added(kernel, "bridge_counts", *args, shape=(7,))
+        if expected == "behind":
+            expected = 5 + (place > 50 if order == [0, 1] else place < 50)
+        elif order == [1, 0]:
+            expected = 4 - expected
+        assert counts.tolist() == np.eye(7, dtype=int)[int(expected)].tolist()
+
+
+@pytest.mark.parametrize("kernel", [compiled, reference])
+def test_a_pair_without_a_number_counts_for_the_nearest_centre(kernel):
+    rows, centres = coded(np.array([[25, 45, 55, 95]])), np.array([[20], [80]])
+    counts = added(kernel, "bridge_counts", rows, *together(4), centres, np.full((2, 2), -1), 0, 5, shape=(2,))
+    assert counts.tolist() == [2, 2]
+
+
+def random_choices(n_choices: int, n_centres: int) -> np.ndarray:
+    """Return choices of at least two centres each."""
+    taken = np.random.default_rng(3).random((n_choices, n_centres)) < 0.5
+    rank = np.random.default_rng(6).random((n_choices, n_centres)).argsort(axis=1)
+    return taken | (rank < 2)
+
+
+@pytest.mark.slow
+@ROWS_AND_CENTRES
+@NODES
+@SHAPES
+@pytest.mark.parametrize("n_shared", [0, 1, 2, 8])
+def test_silhouettes_equal_reference(kind, where, nodes, n_rows, n_columns, n_centres, n_shared):
+    """With none, one or several centres that all choices take."""
+    steps = 1000 if n_columns == 1 else 2**16
+    centres = centres_of_a_kind(kind, n_centres, n_columns)
+    places = clusters(where, n_rows, n_columns, centres)
+    if n_rows:
+        places[:, 0] = centres[0]
+    taken = random_choices(6, n_centres)
+    taken[:, :n_shared] = True
+    grouped = grouped_by(nodes_of_a_kind(nodes, places, centres))
+    sums = by_both("silhouettes", coded(places), *grouped, centres, taken, steps, shape=(6,))
+    assert np.all((sums >= 0) & (sums <= steps * n_rows))
+    if kind == "identical":
+        assert not sums.any()
+    elif kind == "random" and n_rows and n_shared:
+        assert sums.min() >= steps  # the row on the first centre
+
+
+@pytest.mark.parametrize("kernel", [compiled, reference])
+def test_silhouettes_of_single_rows(kernel):
+    """From 0, midway, to all steps, on a centre; of the centres that are taken only."""
+    centres, taken = np.array([[0], [100], [60]]), np.array([[True, True, False], [True, False, True]])
+
+    def found(place: int) -> list[int]:
+        rows = coded(np.array([[place]]))
+        sums: list[int] = added(kernel, "silhouettes", rows, *together(1), centres, taken, 1000, shape=(2,)).tolist()
+        return sums
+
+    assert found(0) == [1000, 1000]
+    assert found(50) == [0, 800]
+    assert found(20) == [750, 500]
+    assert found(60) == [333, 1000]
+    assert found(100) == [1000, 600]
+
+
+@pytest.mark.parametrize("n_columns", [3, 40])
+def test_centres_far_outside_have_exact_distances_too(n_columns):
+    """Squared distances are so large that numbers of centres do not fit beside them, or few do; with many ties."""
+    rows, rng = random_rows(700, n_columns), np.random.default_rng(8)
+    # Rows on the diagonal are as far from a centre as from one with the same numbers in another order.
+    rows.places[:, ::2] = rows.places[0, ::2]
+    centres = rng.permuted(np.tile(np.arange(n_columns) % 7 + 10**7, (70, 1)), axis=1)
+    places, (order, starts) = coded(rows.places), rows.ordered
+    node, expected = rows.node.copy(), rows.node.copy()
+    compiled.regroup(places, centres, node)
+    reference.regroup(places, centres, expected)
+    assert node.tolist() == expected.tolist()
+    pair_of, n_pairs = random_pairs(70)
+    by_both("bridge_counts", places, order, starts, centres, pair_of, n_pairs, 5, shape=(n_pairs * 5 + 70,))
+    by_both("silhouettes", places, order, starts, centres, random_choices(4, 70), 2**16, shape=(4,))
+
+
+@EVERY_LAYOUT
+def test_distances_to_centres_are_read_from_every_layout(layout):
+    rows, centres, (pair_of, n_pairs) = random_rows(2500, 3, layout), random_centres(9, 3), random_pairs(9)
+    by_both("bridge_counts", rows.coded, *rows.ordered, centres, pair_of, n_pairs, 5, shape=(n_pairs * 5 + 9,))
+    by_both("silhouettes", rows.coded, *rows.ordered, centres, random_choices(4, 9), 2**16, shape=(4,))
+
+
+@pytest.mark.parametrize("kind", ["random", "twins", "ties", "identical"])
+def test_parts_of_the_rows_add_up(kind):
+    places = random_rows(2500, 3).places
+    centres, (pair_of, n_pairs) = centres_of_a_kind(kind, 6, 3), random_pairs(6)
+    taken = np.array([[True] * k + [False] * (6 - k) for k in range(2, 7)])
+
+    def answers(part: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        rows = (coded(part), *together(part.shape[1]))
+        bridges = added(compiled, "bridge_counts", *rows, centres, pair_of, n_pairs, 5, shape=(n_pairs * 5 + 6,))
+        return bridges, added(compiled, "silhouettes", *rows, centres, taken, 2**16, shape=(5,))
+
+    whole = answers(places)
+    for edges in ([0, 1, 2500], [0, 1023, 1024, 1025, 2500], [0, 700, 700, 1900, 2500]):
+        parts = [answers(places[:, a:b]) for a, b in pairwise(edges)]
+        for total, expected in zip(zip(*parts, strict=True), whole, strict=True):
+            np.testing.assert_array_equal(sum(total), expected)
+
+
+def run_nearest(kernel: Any, block: np.ndarray, centres: np.ndarray, rule: int, hints: bool = False) -> tuple[Any, Any]:
+    lower, upper, weights = np.array([-50.0, 0.0]), np.array([50.0, 10.0]), np.array([0.5, 5.0])
+    scaled = centres * weights
+    distance = np.sqrt(((scaled[:, None] - scaled) ** 2).sum(axis=2))
+    np.fill_diagonal(distance, np.inf)
+    half_gap = distance.min(axis=1) / 2 * (1 - 1e-9)
+    rng = np.random.default_rng(0)
+    node = rng.integers(0, 9, len(block) + 2).astype(np.int16) if hints else np.empty(0, dtype=np.int16)
+    labels = np.full(len(block) + 2, -7, dtype=np.int32)
+    cluster_of_node = rng.integers(0, len(centres), 9)
+    done = kernel.nearest_centre(
+        block, lower, upper, rule, centres, weights, half_gap, node, cluster_of_node, labels, 2
+    )  # fmt: skip
+    return done, labels.tolist()
+
+
+@pytest.mark.parametrize("n_rows", SIZES)
+@pytest.mark.parametrize("n_centres", [1, 2, 12])
+@pytest.mark.parametrize("rule", [ERROR, DROP, MIDDLE])
+@pytest.mark.parametrize("missing", [False, True])
+def test_nearest_centre_equals_reference_whatever_the_hint(n_rows, n_centres, rule, missing):
+    rng = np.random.default_rng(n_rows)
+    block = rng.uniform([-80, -2], [80, 12], (n_rows, 2))
+    centres = rng.uniform([-50, 0], [50, 10], (n_centres, 2))
+    centres[-1] = centres[0]  # a tie
+    if missing and n_rows:
+        block[0, 0], block[-1, 1] = np.nan, np.inf
+    expected = run_nearest(reference, block, centres, rule)
+    assert run_nearest(compiled, block, centres, rule) == expected
+    assert run_nearest(compiled, block, centres, rule, hints=True) == expected
+    assert expected[0] is not (missing and n_rows > 0 and rule == ERROR)

@@ -1,0 +1,445 @@
+"""The report as text: what is in it, and what must never be."""
+
+import base64
+import hashlib
+import html
+import json
+import math
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from dpmondrian.dpm.plan import paper_plan, pure_plan, zcdp_plan
+from dpmondrian.release.origin import Account, Cost, Origin
+from dpmondrian.release.release import Release
+from dpmondrian.release.unit import PERSON, Unit
+from dpmondrian.schema.columns import Category, Column
+from dpmondrian.show.html import harmless_json
+from dpmondrian.show.report import guarantee, render_report
+from dpmondrian.show.report.palette import DARK, LIGHT, N_LOOKS, look_of
+from dpmondrian.show.report.scales import axis_of_column, default_columns, leaf_boxes
+from dpmondrian.show.words import ENGLISH
+from dpmondrian.show.words.numbers import clean, number, of_hundred, right_of_hundred, short_names, size_text
+from dpmondrian_lab.peers.statements import no_privacy
+
+SECTIONS = ("statement", "clusters", "rules", "profile", "map", "tree", "ledger", "inputs", "limits", "verify", "cite")
+VOID = {"meta", "br", "input", "rect", "path", "line"}
+
+
+class Page(HTMLParser):
+    """A page taken apart: elements with their attributes, text by element, and whether every element ends."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.open, self.unbalanced, self.texts = [], [], [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.unbalanced.append(tag)
+
+    def handle_data(self, data):
+        if self.open:
+            self.texts.append((self.open[-1], data))
+
+    def all(self, tag):
+        return [attributes for name, attributes in self.elements if name == tag]
+
+    @property
+    def words(self):
+        return " ".join(" ".join(data for tag, data in self.texts if tag not in ("style", "script")).split())
+
+
+def test_all_sections_are_there(patients):
+    page = Page(render_report(patients))
+    assert [attributes["id"] for attributes in page.all("section")] == list(SECTIONS)
+    links = {attributes["href"] for attributes in page.all("a")}
+    assert links == {"#main", *(f"#{name}" for name in SECTIONS)}
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert not page.unbalanced
+    assert not page.open
+
+
+def test_rules_sizes_centres_and_ledger_are_there(patients):
+    text = html.unescape(re.sub(r"<[^>]+>", "", render_report(patients)))
+    for rule in patients.tree.rules():
+        assert rule.replace(" <= ", " ≤ ") in text
+    for size, error in zip(patients.sizes, patients.size_errors, strict=True):
+        assert size_text(size, error) in text
+    shown = [(float(value), float(error)) for value, error in re.findall(r"(\d+\.\d+) ± (\d+\.\d+)", text)]
+    for centre, error in zip(patients.centres[:, :4].ravel(), patients.centre_errors[:, :4].ravel(), strict=True):
+        assert any(abs(value - centre) < 0.06 * error and abs(e / error - 1) < 0.06 for value, e in shown)
+    for entry in patients.privacy.entries:
+        assert f"{entry.scale:,.4g}" in text
+    for key in patients.privacy.not_protected:
+        assert ENGLISH(f"not_protected.{key}") in text
+    for words in ("arXiv:2307.02969", "Liebenow", "dpm report release.json", patients.privacy.version, "log scale"):
+        assert words in text
+
+
+def test_the_same_release_gives_the_same_bytes(patients, mixed):
+    for release in (patients, mixed):
+        assert render_report(release) == render_report(release)
+    assert render_report(Release.from_json(patients.to_json())) == render_report(patients)
+
+
+@pytest.mark.parametrize("name", ["patients", "mixed", "hostile"])
+def test_nothing_is_loaded_and_nothing_runs_but_the_one_script(name, request):
+    text = render_report(request.getfixturevalue(name))
+    page = Page(text)
+    kinds = {tag for tag, _ in page.elements}
+    assert not kinds & {
+        "img",
+        "link",
+        "iframe",
+        "object",
+        "embed",
+        "base",
+        "form",
+        "image",
+        "use",
+        "video",
+        "audio",
+        "b",
+    }
+    for tag, attributes in page.elements:
+        assert not {"src", "srcset", "action", "style", "xlink:href"} & set(attributes), tag
+        assert not [key for key in attributes if key.startswith("on")]
+        assert attributes.get("href", "#").startswith("#")
+    assert [attributes.get("type") for attributes in page.all("script")] == ["application/json", None]
+    assert len(page.all("style")) == 1
+    style = re.search(r"<style>(.*?)</style>", text, re.DOTALL)[1]
+    assert "@import" not in style
+    assert set(re.findall(r"url\(.", style)) == {"url(#"}
+    assert "http:" not in style + "".join(data for tag, data in page.texts if tag == "script").replace(
+        "http://www.w3.org/2000/svg", ""
+    )
+
+
+def test_the_policy_allows_this_style_and_script_only(patients):
+    text = render_report(patients)
+    [policy] = [a["content"] for a in Page(text).all("meta") if a.get("http-equiv") == "Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'; ")
+    assert "unsafe" not in policy
+    for tag, rule in (("style", "style-src"), ("script", "script-src")):
+        content = re.search(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)[1]
+        digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+        assert f"{rule} 'sha256-{digest}';" in policy
+    assert text.index("Content-Security-Policy") < text.index("<style>")
+
+
+def test_hostile_texts_stay_texts(hostile):
+    text = render_report(hostile)
+    text.encode("utf-8")  # no half characters
+    page = Page(text)
+    assert not page.unbalanced
+    data = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)[1]
+    assert not set("<>&\u2028\u2029") & set(data)
+    assert len(json.loads(data)["centres"]) == 4
+    assert "</script><script>window.pwned" not in text
+    assert "{{ 7 * 7 }}" in html.unescape(text)
+    assert "\u202e" not in text
+    assert "n" * 400 not in text
+    assert len(text) < 500_000
+
+
+def test_embedded_data_cannot_end_its_element():
+    values = ["</script>", "a & b", "\u2028\u2029", "±"]
+    text = harmless_json(values)
+    assert not set("<>&\u2028\u2029") & set(text)
+    assert json.loads(text) == values
+
+
+def test_a_seeded_run_has_a_banner_and_a_secure_one_has_none(patients):
+    seeded = render_report(patients)
+    assert not patients.privacy.releasable
+    assert '<div class="alarm"' in seeded
+    assert "NOT RELEASABLE" in seeded
+    assert "This run promises nothing" in seeded
+    secure = render_report(replace(patients, privacy=replace(patients.privacy, releasable=True)))
+    assert '<div class="alarm"' not in secure
+    assert "NOT RELEASABLE" not in secure
+
+
+def test_a_release_without_a_guarantee_says_so(patients):
+    words = Page(render_report(replace(patients, privacy=no_privacy()))).words
+    assert "NOT RELEASABLE No finite epsilon holds" in words
+    assert "Nothing is promised" in words
+    assert "hardly changes" not in words
+
+
+def with_privacy(release, **changes):
+    return replace(release, privacy=replace(release.privacy, **changes))
+
+
+def test_epsilon_is_explained_with_numbers(mixed):
+    page = Page(render_report(mixed))
+    assert ("span", right_of_hundred(mixed.privacy.explain().advantage)) in page.texts
+    assert "e 1 = 2.72" in page.words
+    assert "1 in 10,000,000" in page.words
+    assert "rho" in page.words.lower()
+
+
+def test_epsilons_of_bounds_add_up(mixed):
+    words = Page(render_report(with_privacy(mixed, bounds_epsilon=0.5))).words
+    assert "estimated privately from the same rows" in words
+    assert "1 + 0.5 = 1.5" in words
+    assert (
+        f"right in at most {right_of_hundred(replace(mixed.privacy, bounds_epsilon=0.5).explain().advantage)} of"
+        in words
+    )
+    assert "estimated privately" not in Page(render_report(mixed)).words
+
+
+def test_pure_privacy_and_people_with_several_rows(mixed):
+    words = Page(
+        render_report(with_privacy(mixed, delta=0.0, rho=None, rows_per_person=3, unit=Unit(PERSON, assumed_rows=3)))
+    ).words
+    assert "0: the factor holds without exception" in words
+    assert "one person with up to 3 rows" in words
+    assert "Whether or not one person is in the table" in words
+    assert "Rho" not in words
+
+
+@pytest.mark.parametrize(("epsilon", "word"), [(0.5, "hardly"), (3.0, "moderate"), (8.0, "weak")])
+def test_the_promise_is_not_praised_beyond_its_epsilon(mixed, epsilon, word):
+    lead = guarantee.lead(replace(mixed.privacy, epsilon=epsilon))
+    assert [each for each in ("hardly", "moderate", "weak") if each in lead] == [word]
+
+
+@pytest.mark.parametrize("accountant", ["zcdp", "pld"])
+def test_the_report_says_what_explain_says(patients, accountant):
+    """And not what epsilon alone would allow, which is more."""
+    release = with_privacy(patients, accountant=accountant)
+    explained, words = release.privacy.explain(), Page(render_report(release)).words
+    right = right_of_hundred(explained.advantage)
+    assert f"right in at most {right} of 100 cases" in words
+    assert right in str(explained)
+    assert float(right) < float(right_of_hundred(explained.advantage_by_epsilon_alone))
+    for rate in explained.rates:
+        assert of_hundred(rate.true_positives) in words
+
+
+def test_the_report_says_where_the_release_comes_from_and_how_to_verify_it(mixed):
+    account = Account(Cost(3.0, 1e-6), Cost(0.5, 1e-7), Cost(1.5, 2e-7))
+    release = with_privacy(replace(mixed, origin=Origin("2026-02-03", "patients <2026>", account)), earlier_fits=2)
+    words = Page(render_report(release)).words
+    for said in (
+        "patients <2026>", "2026-02-03", "total of epsilon = 3", "epsilon = 0.5, delta = 1e-7 was spent before",
+        "epsilon = 1.5", "2 fits", release.digest(), "dpm verify release.json",
+    ):  # fmt: skip
+        assert said in words
+    assert "No budget was charged" in Page(render_report(mixed)).words
+    assert " fits" not in Page(render_report(mixed)).words
+
+
+def test_every_planned_draw_has_words():
+    shares = {"splits": 0.3, "counts": 0.2, "bridges": 0.2, "centres": 0.3}
+    paper = {"interval": 0.1, "counts": 0.2, "splits": 0.2, "centres": 0.5}
+    plans = [zcdp_plan(1, 1e-7, 3, shares), pure_plan(1, 3, shares), paper_plan(1, 1e-7, 3, paper)]
+    names = {draw.name for plan in plans for draw in plan.draws}
+    for name in names:
+        assert ENGLISH.knows("draw", name)
+        assert ENGLISH.knows("use", name)
+
+
+def test_shares_of_the_budget_add_up(patients):
+    shares = [kind.share for kind in guarantee.kinds(patients.privacy)]
+    assert math.isclose(sum(shares), 1.0)
+    joint = replace(patients.privacy, currency="joint")
+    assert {kind.share for kind in guarantee.kinds(joint)} == {None}
+    assert "Ledger" in render_report(replace(patients, privacy=joint))
+
+
+def test_categories_are_shown_as_shares_and_units_as_notes(mixed):
+    words = Page(render_report(mixed)).words.replace("\u00a0", " ")
+    assert "basic 62 % ± 3 %" in words
+    assert "plan is not basic" in words
+    assert "years" in words
+    assert "cost (EUR, log scale)" in words
+    assert "basic, premium, other" in words
+    assert "10 to 1,000,000" in words
+    assert "whole numbers" in words
+
+
+def test_many_categories_are_folded(hand_made):
+    release = hand_made([Column("age", 0, 120), Category("town", tuple(f"t{i}" for i in range(200)))], cut_columns=[0])
+    words = Page(render_report(release)).words
+    assert "196 others" in words
+    assert "and 161 more" in words
+
+
+def test_without_scripts_both_drawings_are_there(patients):
+    text = render_report(patients)
+    page = Page(text)
+    n_clusters = len(patients.sizes)
+    classes = [attributes.get("class", "").split() for _, attributes in page.elements]
+    assert sum("dot" in each for each in classes) == n_clusters
+    assert sum("line" in each for each in classes) == n_clusters
+    assert sum("box" in each for each in classes) == patients.tree.n_leaves
+    assert len(re.findall(r'<g transform="translate\(', text)) >= 6  # ticks
+
+
+def test_without_scripts_few_of_many_lines_are_drawn(hand_made):
+    page = Page(render_report(hand_made([Column("a", 0, 1), Column("b", 0, 1)], 30)))
+    lines = [
+        attributes["class"].split() for attributes in page.all("g") if "line" in attributes.get("class", "").split()
+    ]
+    assert len(lines) == 30
+    assert sum("off" not in each for each in lines) == 8
+    assert "the 8 largest of 30 clusters" in page.words
+
+
+def test_boxes_fill_the_map_where_two_columns_are_all(towns):
+    rectangles = [
+        attributes for attributes in Page(render_report(towns)).all("rect") if "box" in attributes.get("class", "")
+    ]
+    assert len(rectangles) == towns.tree.n_leaves
+    area = sum(float(each["width"]) * float(each["height"]) for each in rectangles)
+    left, top = (min(float(each[key]) for each in rectangles) for key in "xy")
+    right = max(float(each["x"]) + float(each["width"]) for each in rectangles)
+    bottom = max(float(each["y"]) + float(each["height"]) for each in rectangles)
+    assert math.isclose(area, (right - left) * (bottom - top), rel_tol=0.01)
+
+
+def test_no_box_is_without_width(mixed):
+    for _, box in leaf_boxes(mixed):
+        assert all(high > low for low, high in box.values())
+    assert {box[3] for _, box in leaf_boxes(mixed)} == {(0.0, 0.5), (0.5, 1.0)}
+
+
+def test_boxes_of_continuous_columns_are_those_of_the_tree(towns):
+    expected = [box for _, box in towns.tree.boxes(towns.schema.lower, towns.schema.upper)]
+    found = [[box.get(j, (0.0, 100.0)) for j in range(2)] for _, box in leaf_boxes(towns)]
+    assert found == expected
+
+
+def test_default_columns_are_those_cut_most(hand_made, mixed):
+    columns = [Column(name, 0, 1) for name in "abcde"]
+    assert default_columns(hand_made(columns, 8, cut_columns=[4, 2])) == (2, 4)
+    assert default_columns(hand_made(columns, 1)) == (0, 1)
+    assert default_columns(hand_made(columns[:1], 3)) == (0, None)
+    assert default_columns(mixed)[0] == 0
+
+
+def test_a_log_axis_is_even_in_ratios(hand_made):
+    axis = axis_of_column(hand_made([Column("cost", 10, 1e5, log=True)]), 0)
+    places = {text: place for place, text in axis.ticks}
+    assert {"10": 0.0, "100": 0.25, "1,000": 0.5, "10,000": 0.75, "100,000": 1.0}.items() <= places.items()
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        Column("a", 0, 1e-90),
+        Column("a", -1e99, 1e99),
+        Column("a", 1e15, 1e15 + 1),
+        Column("a", 1e-90, 1e90, log=True),
+        Column("a", 5, 5.1, log=True),
+        Column("a", -7.25, -7.2),
+        Column("a", 0, 1, whole=True),
+    ],
+)
+def test_odd_bounds_are_drawn(hand_made, column):
+    release = hand_made([column])
+    text = render_report(release)
+    assert "nan" not in text.split("<body>")[1].split("<script")[0]
+    for place, _ in axis_of_column(release, 0).ticks:
+        assert 0.0 <= place <= 1.0
+    assert len(axis_of_column(release, 0).ticks) < 15
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_clusters", "n_columns"), [(1, 1), (1, 300), (1000, 300), (64, 300)])
+def test_one_to_a_thousand_clusters_of_one_to_three_hundred_columns(hand_made, n_clusters, n_columns):
+    release = hand_made([Column(f"measurement_number_{j}", 0, 100) for j in range(n_columns)], n_clusters)
+    text = render_report(release)
+    assert len(text.encode()) < 3_000_000
+    page = Page(text)
+    assert not page.unbalanced
+    assert f"{n_clusters} cluster" in page.words
+    if (n_clusters, n_columns) == (1000, 300):
+        assert "1,000 of 1,000 clusters and 10 of 300 columns" in page.words
+
+
+@pytest.mark.slow
+def test_more_than_a_thousand_clusters_are_cut_short_and_said_so(hand_made):
+    page = Page(render_report(hand_made([Column("a", 0, 1), Column("b", 0, 1)], 1200)))
+    assert "1,000 of 1,200 clusters" in page.words
+
+
+def test_a_very_deep_tree_ends_every_list(hand_made):
+    page = Page(render_report(hand_made([Column("a", 0, 1), Column("b", 0, 1)], 300, chain=True)))
+    assert not page.unbalanced
+    assert not page.open
+    [tree] = [i for i, (_, attributes) in enumerate(page.elements) if attributes.get("class") == "tree"]
+    end = next(i for i, (_, attributes) in enumerate(page.elements) if attributes.get("id") == "ledger")
+    assert sum(tag == "li" for tag, _ in page.elements[tree:end]) == 599
+
+
+def test_a_cluster_without_a_leaf_is_said_to_have_none(hand_made):
+    release = hand_made([Column("a", 0, 1)], 3)
+    tree = replace(release.tree, cluster=np.where(release.tree.cluster == 2, 1, release.tree.cluster))
+    assert "no part of its own" in Page(render_report(replace(release, tree=tree))).words
+
+
+def luminance(colour):
+    parts = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+def contrast(first, second):
+    low, high = sorted([luminance(first), luminance(second)])
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_colours_stand_out(patients):
+    style = re.search(r"<style>(.*?)</style>", render_report(patients), re.DOTALL)[1]
+    looks = [
+        dict(re.findall(r"--([\w-]+): (#\w{6})", block)) for block in re.findall(r"\{([^{}]*--paper: #[^{}]*)\}", style)
+    ]
+    assert len(looks) == 3  # light, dark by choice, dark by the system
+    assert looks[1] == looks[2]
+    for look, clusters in ((looks[0], LIGHT), (looks[1], DARK)):
+        for ink in ("ink", "quiet", "accent"):
+            assert contrast(look[ink], look["paper"]) >= 4.5
+            assert contrast(look[ink], look["soft"]) >= 4.5
+        assert contrast(look["alarm"], look["alarm-ground"]) >= 4.5
+        assert contrast(look["focus"], look["paper"]) >= 3
+        assert all(contrast(colour, look["paper"]) >= 3 for colour in clusters)
+
+
+def test_clusters_look_different():
+    assert len({look_of(cluster) for cluster in range(N_LOOKS)}) == N_LOOKS == 48
+
+
+@pytest.mark.parametrize(
+    ("value", "decimals", "text"),
+    [(1234.5, 0, "1,234"), (-0.04, 1, "0.0"), (-2.5, 1, "\N{MINUS SIGN}2.5"), (3e20, 2, "3e+20"), (math.inf, 1, "∞")],
+)
+def test_numbers(value, decimals, text):
+    assert number(value, decimals) == text
+
+
+def test_names_become_short_but_stay_different():
+    names = ["n" * 500, "n" * 501, "", "\x07", "age", " two\nlines "]
+    shorts = short_names(names)
+    assert len(set(shorts)) == len(names)
+    assert all(len(short) < 60 for short in shorts)
+    assert shorts[4:] == ("age", "two lines")
+    assert clean("ab" * 100, 20) == clean("ab" * 100, 20)
+    assert len(clean("ab" * 100, 20)) <= 20

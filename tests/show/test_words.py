@@ -1,0 +1,208 @@
+"""One catalogue holds all words: with another one, nothing of the first is shown, in no report, statement, forecast or picture."""
+
+import html
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+
+from dpmondrian.dpm.joining.joins import Joins
+from dpmondrian.forecast import forecast
+from dpmondrian.privacy.promise import promise_doubts
+from dpmondrian.release.origin import Account, Cost, Origin
+from dpmondrian.release.unit import PERSON, Unit
+from dpmondrian.schema.columns import Category, Column, Schema
+from dpmondrian.show.doubts import doubt_text
+from dpmondrian.show.notebooks import release_html, statement_html
+from dpmondrian.show.report import render_report
+from dpmondrian.show.report.render import PAPER
+from dpmondrian.show.texts import explanation_text, rule_texts, statement_text, tree_text, unit_text
+from dpmondrian.show.texts.forecast import forecast_text
+from dpmondrian.show.words import ENGLISH, Words
+
+# Words that belong to no language: names of columns, categories and parameters, values of parameters, commands, and the paper.
+NAMES = {
+    *("age", "cost", "visits", "plan", "basic", "premium", "other", "town", "years", "EUR", "who"),
+    *("epsilon", "delta", "variant", "default", "rows_per_person", "on_missing", "error", "n_clusters", "person_id"),
+    *("budget_shares", "splits", "counts", "bridges", "centres", "drop", "middle", "e", *(f"t{i}" for i in range(50))),
+}
+COMMANDS = ("dpm verify release.json", "dpm report release.json", PAPER)
+
+
+def marked_text(text):
+    return f"⟦{text}⟧" if isinstance(text, str) else lambda n: f"⟦{text(n)}⟧"
+
+
+MARKED = Words("xx", {key: marked_text(text) for key, text in ENGLISH.texts.items()})
+
+
+def unmarked(text):
+    """Return the words outside of marked texts, but for names."""
+    depth, outside = 0, []
+    for character in text:
+        depth += (character == "⟦") - (character == "⟧")
+        assert depth >= 0
+        outside.append(character if depth == 0 and character != "⟧" else " ")
+    assert depth == 0, "a text was cut off, and would hide what follows"
+    return [word for word in re.findall(r"[^\W\d]\w*", "".join(outside)) if word not in NAMES and not is_number(word)]
+
+
+def is_number(word):
+    return re.fullmatch(r"e\d+|[0-9a-f]{8,}", word) is not None
+
+
+class Texts(HTMLParser):
+    """What a reader or a screen reader is told by a page: texts, and attributes in words."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.found, self.hidden = [], 0
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self.hidden += tag in ("script", "style")
+        self.found += [value for name, value in attributes if name in ("aria-label", "title", "alt", "placeholder")]
+
+    def handle_endtag(self, tag):
+        self.hidden -= tag in ("script", "style")
+
+    def handle_data(self, data):
+        if not self.hidden:
+            self.found.append(data)
+
+
+def assert_marked(text):
+    assert "⟦" in text
+    assert unmarked(text) == []
+
+
+def assert_page_is_marked(page):
+    """A marked text may span elements, so the page is read as a whole, and its attributes one by one."""
+    text = " ".join(Texts(page).found)
+    for command in COMMANDS:
+        text = text.replace(command, "")
+    assert_marked(text)
+    script = page.split("<script>")[-1] if "<script>" in page else ""
+    literals = re.findall(r'textContent = [^;]*"([A-Z][a-z ]+)"|`(and [^`]*)`', script)
+    assert not literals
+
+
+def variants(release):
+    """Return a release with every kind of statement."""
+    privacy = release.privacy
+    account = Account(Cost(3.0, 1e-6), Cost(0.5, 1e-7), Cost(1.5, 2e-7))
+    changes = [
+        {},
+        {"releasable": False, "randomness": "seeded"},
+        {"delta": 0.0, "rho": None, "currency": "epsilon", "earlier_fits": 1},
+        {"delta": 0.0, "rho": None, "currency": "epsilon", "releasable": False},
+        {"bounds_epsilon": 0.5, "earlier_fits": 3, "accountant": "pld", "epsilon": 3.0},
+        {"unit": Unit(PERSON, person_id="who"), "rows_per_person": 2, "epsilon": 8.0},
+        {"unit": Unit(PERSON, person_id="who")},
+        {"unit": Unit(PERSON, assumed_rows=3), "rows_per_person": 3},
+    ]
+    for change in changes:
+        yield replace(release, privacy=replace(privacy, version="0", **change))
+    yield replace(release, origin=Origin("2026-01-01", "who", account))
+
+
+@pytest.fixture(scope="module")
+def releases(mixed, patients, hand_made):
+    columns = [Column("age", 0, 120), Category("town", tuple(f"t{i}" for i in range(50)))]
+    many = hand_made(columns, 50, cut_columns=[0], counted="rows")
+    plain = replace(mixed, origin=Origin("2026-01-01"))
+    others = [replace(patients, privacy=replace(patients.privacy, version="0")), replace(many, origin=plain.origin)]
+    return [*variants(plain), *others]
+
+
+def named(release):
+    """Add the names of a fitted release to those that no catalogue holds."""
+    return NAMES | set(release.schema.names) | set(release.parameters)
+
+
+def test_reports_hold_no_other_words(releases, monkeypatch):
+    for release in releases:
+        monkeypatch.setitem(globals(), "NAMES", named(release))
+        page = render_report(release, words=MARKED)
+        assert '<html lang="xx">' in page
+        assert_page_is_marked(page)
+        assert_page_is_marked(release_html(release, words=MARKED))
+        assert_page_is_marked(statement_html(release.privacy, words=MARKED))
+
+
+def test_statements_explanations_and_rules_hold_no_other_words(releases, monkeypatch):
+    for release in releases:
+        monkeypatch.setitem(globals(), "NAMES", named(release))
+        assert_marked(statement_text(release.privacy, MARKED))
+        assert_marked(explanation_text(release.privacy.explain(), MARKED))
+        assert_marked(unit_text(release.privacy.unit, MARKED))
+        assert_marked(tree_text(release.tree, MARKED))
+        assert_marked("\n".join(rule_texts(release.tree, MARKED)))
+
+
+PEOPLE = Schema(
+    (Column("age", 0, 120, unit="years"), Column("cost", 100, 1e6, log=True), Category("plan", ("basic", "premium")))
+)
+
+
+@pytest.mark.parametrize("n_rows", [300, 20_000, 10**7])
+@pytest.mark.parametrize(
+    "parameters",
+    [{}, {"epsilon": 20.0, "delta": 0.1}, {"max_depth": 0}, {"expected_clusters": 200}, {"person_id": "who"}],
+    ids=str,
+)
+def test_forecasts_hold_no_other_words(n_rows, parameters):
+    assert_marked(forecast_text(forecast(n_rows, PEOPLE, **parameters), MARKED))
+
+
+def test_doubts_hold_no_other_words():
+    for doubt in promise_doubts(50.0, 0.1) + promise_doubts(1.0, 0.1, 100):
+        assert_marked(doubt_text(doubt, "people", MARKED))
+
+
+def test_pictures_hold_no_other_words(releases, hand_made):
+    matplotlib = pytest.importorskip("matplotlib", reason="Plots need matplotlib, of the extra 'plots'.")
+    matplotlib.use("agg")
+    from dpmondrian.show.plots import drawing, plot_clusters, plot_forecast, plot_hierarchy
+
+    one_column = hand_made([Column("age", 0, 120, unit="years")], 2)
+    with drawing():
+        for release in (*releases[:2], one_column):
+            assert_picture_is_marked(plot_clusters(release, words=MARKED))
+        for tree in (one_leaf(hand_made), hierarchy(hand_made, 2, 1.0), hierarchy(hand_made, 60, 1.0)):
+            assert_picture_is_marked(plot_hierarchy(tree, words=MARKED))
+        assert_picture_is_marked(plot_forecast(forecast(20_000, PEOPLE), words=MARKED))
+
+
+def assert_picture_is_marked(ax):
+    from matplotlib.text import Text
+
+    texts = [text.get_text() for text in ax.figure.findobj(Text)] + [handle.get_label() for handle in ax.collections]
+    for text in filter(re.compile(r"[^\W\d]").search, (text for text in texts if not text.startswith("_"))):
+        assert unmarked(re.sub(r"\$.*?\$", "", text)) == []
+
+
+def one_leaf(hand_made):
+    tree = hand_made([Column("a", 0, 1)], 1).tree
+    return replace(tree, leaf_centres=[[0.5]])
+
+
+def hierarchy(hand_made, n_leaves, strength):
+    import numpy as np
+
+    tree = hand_made([Column("a", 0, 1)], n_leaves, chain=True).tree
+    first = np.array([0, *range(n_leaves, 2 * n_leaves - 2)])
+    joins = Joins(first, np.arange(1, n_leaves), np.full(n_leaves - 1, strength), np.full(n_leaves - 1, 0.1))
+    return replace(tree, leaf_centres=np.zeros((n_leaves, 1)), joins=joins)
+
+
+def test_a_text_of_html_escapes_what_is_filled_in():
+    made = ENGLISH.html("report.origin.data_set", data_set="<b>", date="2026-01-01")
+    assert str(made) == "Data set <bdi>&lt;b&gt;</bdi>, 2026-01-01"
+    assert html.unescape(ENGLISH("unit.person_id", column="'<b>'")) == ENGLISH("unit.person_id", column="'<b>'")
+
+
+def test_braces_in_names_are_not_filled_in():
+    assert "'{n}'" in unit_text(Unit(PERSON, person_id="{n}"))

@@ -1,0 +1,120 @@
+"""Rooms are layers: each imports only from rooms below it, late imports included. Read from the source, not from memory."""
+
+import ast
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import dpmondrian
+
+LAYERS = (
+    ("_version", "exceptions", "common"),
+    ("kernels",),
+    ("schema",),
+    ("tables",),
+    ("engines",),
+    ("privacy",),
+    ("dpm",),
+    ("release",),
+    ("accounts",),
+    ("suggest",),
+    ("forecast",),
+    ("quality",),
+    ("show",),
+    ("estimator",),
+    ("samples",),
+    ("cli", "__main__"),
+)
+"""All rooms of the package, from the lowest to the highest. Those of one line may import each other."""
+
+DISPLAYS = {"forecast.outlook", "release.explain", "release.statement", "release.tree", "release.unit"}
+"""Modules whose objects show themselves (`__str__`, `_repr_html_`, `plot`): they may ask `show`, at that moment and not before."""
+
+WITHIN_PRIVACY = ("promise", "draws", "accountants", "plan", "second_accountant", "ledger", "mechanisms", "door")
+"""The same inside the trusted room."""
+
+ROOT = Path(dpmondrian.__file__).parent
+
+
+def modules(root=ROOT):
+    """Return dotted names (without the package) and paths of all modules."""
+    names = {}
+    for path in sorted(root.rglob("*.py")):
+        parts = list(path.relative_to(root).with_suffix("").parts)
+        names[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return names
+
+
+def imports_of(source, module, *, package="dpmondrian", is_package=False, late=True):
+    """Return the full names of all that a module imports, also relatively, for types or by a string; with `late`, in functions."""
+    tree = ast.parse(source)
+    here = f"{package}.{module}".rstrip(".").split(".")
+    found = set()
+    for node in _nodes(tree, late):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = here[: len(here) - node.level + is_package] if node.level else []
+            prefix = ".".join([*base, *([node.module] if node.module else [])])
+            found.update(f"{prefix}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) in (
+            "import_module",
+            "__import__",
+        ):
+            found.update(a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str))
+    return found
+
+
+def _nodes(node, late):
+    """Yield all nodes of a tree, without `late` not those in functions."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if late or not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield from _nodes(child, late)
+
+
+@cache
+def imports(module, late=True):
+    """Return what a module of the package imports."""
+    path = modules()[module]
+    return imports_of(path.read_text(encoding="utf-8"), module, is_package=path.name == "__init__.py", late=late)
+
+
+def within(name, package):
+    """Return whether a dotted name is a package or inside of it."""
+    return name == package or name.startswith(f"{package}.")
+
+
+def rooms_imported(module, late=True):
+    """Return the rooms of the package that a module imports from."""
+    own = (name.split(".") for name in imports(module, late) if within(name, "dpmondrian"))
+    return {parts[1] for parts in own if len(parts) > 1 and parts[1] in HEIGHTS}
+
+
+HEIGHTS = {room: height for height, rooms in enumerate(LAYERS) for room in rooms}
+MEMBERS = [module for module in modules() if module]
+
+
+def test_every_room_has_its_layer():
+    assert {module.split(".")[0] for module in MEMBERS} == set(HEIGHTS)
+
+
+@pytest.mark.parametrize("module", MEMBERS)
+def test_a_module_imports_from_below(module):
+    height = HEIGHTS[module.split(".")[0]]
+    above = {room for room in rooms_imported(module) if HEIGHTS[room] > height}
+    if module in DISPLAYS and "show" not in rooms_imported(module, late=False):
+        above -= {"show"}
+    assert above == set()
+
+
+def test_displays_are_displays():
+    assert all("show" in rooms_imported(module) for module in DISPLAYS)
+
+
+@pytest.mark.parametrize("module", [module for module in MEMBERS if module.startswith("privacy.")])
+def test_the_trusted_room_is_ordered_too(module):
+    inner = {name.split(".")[2] for name in imports(module) if name.startswith("dpmondrian.privacy.")}
+    here = WITHIN_PRIVACY.index(module.split(".")[1])
+    assert all(WITHIN_PRIVACY.index(other) <= here for other in inner)
