@@ -5,13 +5,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: demo test browser java lint format types bench scale reproduce audit fuzz interrupts scan sbom lock clean
+.PHONY: demo quick test browser java lint format types bench scale reproduce audit fuzz interrupts scan sbom lock clean
 
 demo: $(STAMP)  ## cluster an example: centres, sizes, rules, privacy statement, and a report to open in a browser
 	rm -rf demo-output
 	$(BIN)/dpm demo --out demo-output
 
-test: $(STAMP)  ## run the whole test suite
+quick: $(STAMP)  ## run the tests that catch most mistakes, of both distributions: all that are not marked slow, a minute
+	$(BIN)/python -m pytest -n auto -m "not slow"
+
+test: $(STAMP)  ## run the whole test suite, of both distributions
 	$(BIN)/python -m pytest -n auto
 
 browser:  ## Chromium for the tests of the report, from Debian's packages; without it these tests are skipped

@@ -10,6 +10,17 @@ import pytest
 os.environ["SOURCE_DATE_EPOCH"] = "1767225600"  # the day in releases, also of processes that tests start: 2026-01-01
 
 
+SLOW_FOLDERS = ("tests/cluster/", "tests/fuzz/")
+"""Whose tests start clusters, or try one example after the other."""
+
+
+def pytest_collection_modifyitems(items):
+    """Mark the tests of slow folders, which `make quick` leaves out, as slow; others have the mark themselves."""
+    for item in items:
+        if item.nodeid.startswith(SLOW_FOLDERS):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     """Give a file of tests to one process, so that what they share is made once, and all on one cluster to one.

@@ -20,6 +20,7 @@ def blocks(page, language):
     return re.findall(rf"```{language}\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), flags=re.DOTALL)
 
 
+@pytest.mark.slow
 def test_the_page_on_preprocessing(tmp_path, monkeypatch, capsys):
     generator = np.random.default_rng(0)
     old = np.arange(4000) % 2 == 1
@@ -35,6 +36,7 @@ def test_the_page_on_preprocessing(tmp_path, monkeypatch, capsys):
     assert [entry.epsilon for entry in names["budget"].read().entries] == [1.0]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="Needs OpenSSH.")
 def test_the_page_for_officers_signs_and_verifies(tmp_path):
     """Its own commands, with another key; a release that was changed does not have the signed digest."""

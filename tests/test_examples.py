@@ -16,6 +16,7 @@ WRITTEN = {
 CLUSTERS = {"locations": 9, "patients": 5, "customers": 4}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", WRITTEN)
 def test_examples(example, tmp_path, monkeypatch, capsys):
     pytest.importorskip("matplotlib", reason="The examples draw pictures, which needs the extra 'plots'.").use("agg")

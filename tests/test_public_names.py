@@ -7,17 +7,17 @@ import inspect
 import pkgutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 import dpmondrian
+import dpmondrian_lab
 
-SOURCE = Path(dpmondrian.__file__).parent
 MODULES = sorted(
     module.name
-    for module in pkgutil.walk_packages([str(SOURCE)], "dpmondrian.")
-    if not module.name.endswith("__main__")
+    for package in (dpmondrian, dpmondrian_lab)
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    if not module.name.endswith("__main__") and ".benchmarks" not in module.name
 )
 
 
@@ -137,5 +137,6 @@ def test_import_is_light_and_takes_no_network():
     assert in_fresh_interpreter() == "[]"
 
 
+@pytest.mark.slow
 def test_a_fit_takes_no_network():
     in_fresh_interpreter("--fit")

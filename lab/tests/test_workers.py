@@ -12,6 +12,7 @@ from dpmondrian_lab.exceptions import WorkerDiedError
 from dpmondrian_lab.workers import Task, Workers
 
 
+@pytest.mark.slow
 def test_a_worker_keeps_its_group_lives_on_and_computes_with_one_thread():
     tasks = [Task(group, os.getpid, ()) for _ in range(3) for group in ("a", "b")]
     with Workers(2) as workers:
@@ -23,6 +24,7 @@ def test_a_worker_keeps_its_group_lives_on_and_computes_with_one_thread():
     assert {library["num_threads"] for library in libraries} == {1}
 
 
+@pytest.mark.slow
 def test_a_death_is_the_outcome_of_its_task_alone():
     tasks = [Task("", abs, (-1,)), Task("", os._exit, (3,)), Task("", abs, (-2,))]
     with Workers(1) as workers:
@@ -32,6 +34,7 @@ def test_a_death_is_the_outcome_of_its_task_alone():
     assert "code 3" in str(outcomes[1])
 
 
+@pytest.mark.slow
 def test_errors_come_through_and_nothing_is_left_running():
     before = multiprocessing.active_children()  # of other tests, such as the workers of a Dask cluster
     with Workers(1) as workers, pytest.raises(ValueError, match="seven"):

@@ -633,6 +633,7 @@ def charging(path, epsilon):
     return subprocess.Popen([sys.executable, "-c", CHARGE, str(path), str(epsilon)], stdout=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 def test_concurrent_processes_never_go_over_the_total(budget, path):
     processes = [charging(path, 0.01) for _ in range(3)]
     ids = [process.communicate(timeout=600)[0].split() for process in processes]
@@ -655,6 +656,7 @@ def test_concurrent_threads_never_go_over_the_total(budget):
     assert sorted(ids) == sorted(entry.id for entry in budget.read().entries)
 
 
+@pytest.mark.slow
 def test_killed_processes_lose_nothing(path):
     """Two writers at a time are killed at random moments; what they reported is in the file, which always parses."""
     budget = Budget.create(path, 1000.0, 0.0)

@@ -149,6 +149,7 @@ def test_the_rest_of_a_line_is_dropped(path, monkeypatch):
         assert path.read_bytes() == content
 
 
+@pytest.mark.slow
 def test_any_changed_byte_is_found(path):
     begin(path, finished=True)
     content = path.read_bytes()

@@ -69,6 +69,7 @@ WAYS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("people_known", [[], ["--person-id", "person"]], ids=["rows", "persons"])
 def test_every_division_gives_the_same_release_and_labels(dpm, people, parts, tmp_path, monkeypatch, way, people_known):
@@ -114,6 +115,7 @@ def test_rows_that_are_left_out_may_lack_values(dpm, tmp_path):
     pytest.fail("a row without a gap is kept with some seed")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 @pytest.mark.parametrize("options", [[], ["--threads", "1"], ["--threads", "3"]], ids=str)
 def test_predict_on_several_files(dpm, people, parts, tmp_path, ending, options):
@@ -148,6 +150,7 @@ def test_predict_without_rows(dpm, people, tmp_path, ending):
     assert labels_in(target) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "name"),
     [
@@ -165,6 +168,7 @@ def test_the_folder_of_results_is_called_after_what_is_clustered(dpm, parts, tmp
     assert (tmp_path / f"{name}-clusters" / "release.json").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "expected"),
     [("1MB", 10**6), ("2GB", 2 * 10**9), ("1.5 GiB", 3 * 2**29), ("1000 kB", 10**6), ("0.1GB", 10**8), ("3TB", 3 * 10**12)],

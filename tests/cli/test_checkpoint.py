@@ -58,6 +58,7 @@ main()
 """
 
 
+@pytest.mark.slow
 def test_the_same_command_continues_after_a_kill(dpm, arguments, tmp_path, monkeypatch):
     killed = subprocess.run([sys.executable, "-c", KILLED, *map(str, arguments)], check=False, timeout=600)
     assert killed.returncode == -signal.SIGKILL
@@ -265,6 +266,7 @@ print(json.dumps(results))
 """
 
 
+@pytest.mark.slow
 def test_a_kill_while_results_and_labels_are_written_can_be_continued(people, arguments, tmp_path, unwritten):
     """Before any call of the system that changes a name: in the end all is there once, and nothing hinders the next run."""
     (tmp_path / "finished.ckpt").write_bytes(unwritten)

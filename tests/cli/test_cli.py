@@ -24,6 +24,7 @@ def test_the_version():
     assert (done.returncode, done.stdout) == (0, f"dpm {__version__}\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [(), *((name,) for name in COMMANDS)])
 def test_every_help_has_an_example(command):
     done = dpm(*command, "--help")

@@ -53,6 +53,7 @@ def stored(people, kind, folder):
     return [path]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["parquet", "arrow", "feather", "jsonl", "csv.gz", "tsv", "sqlite", "duckdb"])
 def test_every_kind_of_file_gives_the_same_release(dpm, people, tmp_path, kind):
     options = [*BOUNDS, "--bounds", "plan=basic|premium", "--person-id", "person", *SEED]
@@ -231,6 +232,7 @@ def test_one_cluster_is_not_called_clusters(dpm, people, tmp_path):
     assert "1 cluster, epsilon" in dpm("cluster", people, *BOUNDS, "--k", "1", "--out", tmp_path / "out").out
 
 
+@pytest.mark.slow
 def test_compare(dpm, people, tmp_path):
     dpm("cluster", people, *BOUNDS, "--bounds", "plan=basic|premium", "--out", tmp_path / "out")
     release = tmp_path / "out" / "release.json"
@@ -313,6 +315,7 @@ def test_bounds_from_the_data_are_paid_for(dpm, people, tmp_path):
     assert "Together: epsilon = 1.5" in str(release.privacy)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", ["locations", "patients", "customers"])
 def test_demo(dpm, tmp_path, example):
     folder = tmp_path / "demo"

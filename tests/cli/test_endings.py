@@ -142,6 +142,7 @@ def stopped(place, number, arguments, look=lambda: None):
     return running.returncode, told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signals_clean_up(people, tmp_path, number):
     """While rows are read, the hidden folder and its reserve are there; a moment later they are not."""
@@ -154,6 +155,7 @@ def test_signals_clean_up(people, tmp_path, number):
     assert hidden(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_a_signal_after_the_charge(people, tmp_path):
     budget = Budget.create(tmp_path / "budget.json", 3.0, 1e-6)
     checkpoint = Checkpoint(tmp_path / "run.ckpt")
@@ -169,6 +171,7 @@ def test_a_signal_after_the_charge(people, tmp_path):
     assert hidden(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_a_signal_while_labels_are_written(people, tmp_path):
     code, told = stopped("labels", signal.SIGINT, [people, *BOUNDS, "--out", tmp_path / "out", "--labels"])
     assert code == 130
@@ -178,6 +181,7 @@ def test_a_signal_while_labels_are_written(people, tmp_path):
     assert not (tmp_path / "out-sensitive").exists()
 
 
+@pytest.mark.slow
 def test_a_signal_does_not_wait_for_ever_for_what_lasts(people, tmp_path):
     code, told = stopped("lasting", signal.SIGTERM, [people, *BOUNDS, "--out", tmp_path / "out"])
     assert code == 143
@@ -191,6 +195,7 @@ def run(arguments, encoding="utf-8", **options):
     return subprocess.run(command, stderr=subprocess.PIPE, env=environment, check=False, timeout=600, **options)
 
 
+@pytest.mark.slow
 def test_characters_that_the_output_lacks(people, tmp_path):
     people.write_text(people.read_text().replace("age", "höhe€", 1))
     bounds = ["--bounds", "höhe€=0:120", "--bounds", "bmi=10:60"]
@@ -199,6 +204,7 @@ def test_characters_that_the_output_lacks(people, tmp_path):
     assert b"h?he?" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="The system has no /dev/full.")
 def test_results_are_told_when_they_cannot_be_printed(people, tmp_path):
     arguments = ["cluster", people, *BOUNDS, "--person-id", "person", "--out", tmp_path / "out"]
@@ -209,6 +215,7 @@ def test_results_are_told_when_they_cannot_be_printed(people, tmp_path):
     assert (tmp_path / "out" / "release.json").exists()
 
 
+@pytest.mark.slow
 def test_a_reader_that_went_away_is_no_failure(people, tmp_path):
     reading, writing = os.pipe()
     os.close(reading)

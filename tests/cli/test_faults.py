@@ -145,6 +145,7 @@ for path in ("2.parquet", "?.parquet", "locked", "locked/1.parquet"):
 """
 
 
+@pytest.mark.slow
 def test_files_without_rights(dpm_process):
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -175,6 +176,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit for the size of files.")
 @pytest.mark.parametrize("options", [[], ["--person-id", "who"]], ids=["rows", "persons"])
 def test_a_full_folder_for_temporary_files(dpm_process, tmp_path, options):
@@ -198,6 +200,7 @@ def test_a_full_folder_for_temporary_files(dpm_process, tmp_path, options):
     assert budget.read().entries == ()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit for the size of files.")
 def test_a_full_disk_while_labels_are_written(dpm, dpm_process, visits, tmp_path):
     release = tmp_path / "out" / "release.json"

@@ -102,6 +102,7 @@ def masked(content):
     return re.sub(rb'"id": "[^"]*"', b'"id": ""', content)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strange", STRANGE)
 @pytest.mark.parametrize(
     "options",
@@ -123,6 +124,7 @@ def test_cluster(twice, replaying, strange, options):
     assert files == other_files
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strange", STRANGE)
 def test_labels_are_all_that_differs_when_they_are_asked_for(twice, replaying, strange):
     arguments = ["cluster", "data.csv", *BOUNDS, "--on-missing", "drop", "--out", "out", "--labels"]
@@ -131,6 +133,7 @@ def test_labels_are_all_that_differs_when_they_are_asked_for(twice, replaying, s
     assert files == other_files
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strange", STRANGE)
 @pytest.mark.parametrize("options", [[], ["--suggest-bounds", "--epsilon", "0.5", "--columns", "age,bmi"]])
 def test_schema(twice, replaying, strange, options):
@@ -143,6 +146,7 @@ def test_schema(twice, replaying, strange, options):
     assert files == other_files
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strange", STRANGE)
 def test_predict_says_nothing_and_compare_only_its_numbers(tmp_path, dpm, twice, people, strange):
     release = tmp_path / "out" / "release.json"

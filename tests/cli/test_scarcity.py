@@ -71,6 +71,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="The system does not tell the size of a process.")
 def test_a_library_that_does_not_fit_into_memory(people, tmp_path):
     """OpenDP's library has 275 MB, and is loaded last; or what is loaded before leaves too little for itself."""

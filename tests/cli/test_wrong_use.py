@@ -121,6 +121,7 @@ def limit_files():
     resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, 2**20))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit for the size of files.")
 def test_a_full_disk_is_found_before_anything_is_spent(dpm_process, people, tmp_path):
     budget = Budget.create(tmp_path / "budget.json", 3.0, 1e-6)

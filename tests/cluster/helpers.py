@@ -1,6 +1,5 @@
 """Rows with marks, draws that are noted, and fits that are disturbed."""
 
-import os
 import signal
 import threading
 import time
@@ -83,7 +82,7 @@ def interrupted_once(file):
 
     def wait_and_interrupt():
         wait_until(file.exists)
-        os.kill(os.getpid(), signal.SIGINT)
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     thread = threading.Thread(target=wait_and_interrupt)

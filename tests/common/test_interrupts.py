@@ -29,15 +29,15 @@ def _interrupts_are_raised():
     signal.signal(signal.SIGINT, before)
 
 
-@pytest.fixture(autouse=True)
-def _patience(monkeypatch):
-    """Wait as long as it takes for a step that lasts and for work to end: the machine may be busy."""
+@pytest.fixture
+def patient(monkeypatch):
+    """Wait as long as it takes for a step that lasts and for work that was told to stop: the machine may be busy."""
     monkeypatch.setattr(interrupts, "_PATIENCE", LONG)
 
 
 def interrupt():
-    """Interrupt this process, as Ctrl-C does."""
-    os.kill(os.getpid(), signal.SIGINT)
+    """Interrupt this process, as Ctrl-C does; no other thread takes the signal, which might be late for this test."""
+    signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
 
 def interrupt_and_wait():
@@ -146,6 +146,7 @@ def test_a_handler_that_raises_nothing_lets_the_work_go_on():
     assert undisturbed(work)
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_step_that_lasts_is_finished_before_the_interrupt_comes_out():
     done = []
 
@@ -207,6 +208,7 @@ def test_results_and_what_is_unfinished_are_known(tmp_path):
     check()  # outside of any work there is nothing to stop
 
 
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("n_drawn", [0, 1, 7])
 def test_a_fit_ends_before_a_draw_and_can_be_continued(tmp_path, n_drawn):
     budget = Budget.create(tmp_path / "budget.json", 3.0, 1e-6)
@@ -226,6 +228,7 @@ def test_a_fit_ends_before_a_draw_and_can_be_continued(tmp_path, n_drawn):
     assert [entry.is_released for entry in budget.read().entries] == [True]
 
 
+@pytest.mark.usefixtures("patient")
 def test_an_interrupt_before_the_charge_leaves_the_budget_alone(tmp_path, monkeypatch):
     budget, total = Budget.create(tmp_path / "budget.json", 3.0, 1e-6), LocalEngine.encode
 

@@ -479,6 +479,7 @@ def model():
     return DPM(bounds=(0, 1), max_depth=1).fit(np.linspace(0, 1, 200)[:, None])
 
 
+@pytest.mark.slow
 def test_a_full_disk_does_not_destroy_an_older_release(model, tmp_path):
     path = tmp_path / "release.json"
     model.save(path)

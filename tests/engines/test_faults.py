@@ -59,6 +59,7 @@ def take_a_column_away(folder):
     pq.write_table(pa.table({"x": [0.5]}), folder / "1.parquet")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", [truncate, damage_in_the_middle, change_a_type, take_a_column_away])
 @pytest.mark.parametrize("memory", [None, 0])
 def test_a_damaged_file_costs_nothing(fault, memory, folder, tmp_path):
@@ -158,6 +159,7 @@ except DataError as error:
 """
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_really_full(folder, tmp_path):
     """On a file system of 64 KiB, where the system lets a user mount one."""
     (tmp_path / "small").mkdir()
@@ -172,6 +174,7 @@ def test_a_disk_that_is_really_full(folder, tmp_path):
     assert left == "[]"
 
 
+@pytest.mark.slow
 def test_memory_does_not_depend_on_rows_and_the_limit_is_kept():
     """Four times as many rows, spilled: the same peak, give or take what reading takes."""
     script = Path(__file__).with_name("peak_memory.py")

@@ -34,6 +34,7 @@ def values_of(tables):
     return sorted(value for table in tables for block in table.blocks() for value in block[:, 0].tolist())
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None, max_examples=60)
 @given(st.integers(0, 120), st.integers(1, 40), st.integers(1, 4), st.integers(1, 50), st.integers(0, 4000))
 def test_a_stream_keeps_the_same_rows_as_a_table(n_rows, n_people, most, size, most_bytes):

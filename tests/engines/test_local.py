@@ -75,6 +75,7 @@ def answers(rows, on_missing="error", resources=None):
     return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in result.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
 @pytest.mark.parametrize("block_rows", [1, 37, 10**6])
 @pytest.mark.parametrize("on_missing", ["error", "drop", "middle"])

@@ -48,6 +48,7 @@ def assert_refused(table, path, **parameters):
     assert budget.read().entries == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", ["default", "paper"])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_too_many_rows_are_refused(engine, variant, tmp_path, monkeypatch):

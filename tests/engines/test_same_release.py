@@ -77,6 +77,7 @@ def readers(table, sizes):
     return lambda: pa.RecordBatchReader.from_batches(table.schema, batches())
 
 
+@pytest.mark.slow
 @every_setting
 def test_every_way_to_hand_over_a_table_gives_the_same_release(setting, tmp_path):
     parameters = parameters_of(setting)
@@ -102,6 +103,7 @@ def test_every_way_to_hand_over_a_table_gives_the_same_release(setting, tmp_path
     assert {name: digest(other, parameters) for name, other in same.items()} == dict.fromkeys(same, expected)
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None, max_examples=40)
 @given(
     setting=st.sampled_from(sorted(SETTINGS)),

@@ -19,6 +19,7 @@ def fit(rows, **params) -> DPM:
 # Limits
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("params", "tolerance"), [({}, 0.3), ({"delta": 0}, 0.3), ({"variant": "paper"}, 0.01)])
 def test_much_epsilon_gives_the_means_and_counts_of_the_leaves(blobs, params, tolerance, leaf_of):
     model = fit(blobs, epsilon=1e6, **params)
@@ -322,6 +323,7 @@ def test_a_short_tree_is_charged_like_a_deep_one(few_rows):
     assert sum(entry.cost for entry in privacy.entries) == pytest.approx(privacy.rho, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_a_finer_grid_and_other_score_parameters_are_used(blobs):
     plain = fit(blobs).release_.to_json()
     for params in ({"windows": 16}, {"windows": 1000}, {"t": 0.5}, {"q": 0.05}, {"max_depth": 3}):

@@ -92,6 +92,7 @@ def die_after(monkeypatch):
     return after
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SETTINGS)
 def test_a_fit_that_dies_in_any_draw_gives_the_same_release(name, path, die_after):
     """Every draw is drawn once and the process dies in the next one, until there is none left."""
@@ -380,6 +381,7 @@ print(json.dumps(results))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "every"), [(3, 1), (None, 4)])
 def test_a_kill_before_any_call_of_the_system_spends_nothing_twice(tmp_path, seed, every):
     """Of the checkpoint and of the budget, also in the middle of a write."""

@@ -143,6 +143,7 @@ def test_whole_numbers_may_have_a_log_scale(earners):
 # Directions
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("length", "width", "gap"),
     [(10.0, 1.0, 10.0), (8.0, 0.8, 8.0), (10.0, 1.0, 14.0)],

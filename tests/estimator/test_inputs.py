@@ -45,6 +45,7 @@ def result(fitted: DPM) -> tuple:
     return fitted.cluster_centers_.tolist(), fitted.cluster_sizes_.tolist(), tree, fitted.privacy_.to_dict()["entries"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("container", CONTAINERS)
 @pytest.mark.parametrize("params", [{}, {"variant": "paper"}, {"n_clusters": 4}])
 def test_the_container_does_not_matter(blobs, container, params):
@@ -57,6 +58,7 @@ def test_the_container_does_not_matter(blobs, container, params):
     assert fitted.transform(held).tolist() == expected.transform(blobs).tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "dtype", ["float16", "float32", "int8", "int16", "int32", "int64", "uint8", "uint32", "uint64", "bool"]
 )
@@ -254,6 +256,7 @@ def test_constant_columns_just_work(params, value):
     assert set(fitted.labels_) <= set(range(fitted.n_clusters_))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("container", [name for name in CONTAINERS if name not in ("list", "tuple")])
 @pytest.mark.parametrize("n_rows", [0, 1])
 @pytest.mark.parametrize("params", [{}, {"variant": "paper"}, {"delta": 0}, {"n_clusters": 3}], ids=str)
@@ -266,6 +269,7 @@ def test_no_or_one_row_go_the_same_way_as_many(blobs, container, n_rows, params)
     assert [(entry.name, entry.level, entry.mechanism, entry.cost) for entry in few.privacy_.entries] == plan
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_rows", [0, 1])
 @pytest.mark.parametrize("params", [{}, {"variant": "paper"}, {"delta": 0}, {"n_clusters": 3}], ids=str)
 def test_no_or_one_row_get_secure_noise_too(blobs, n_rows, params):

@@ -10,6 +10,7 @@ from dpmondrian.samples.synthetic import blobs, homes
 from dpmondrian_lab.datasets import DATA_SETS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parameters", [{}, {"n_clusters": 16}])
 @pytest.mark.parametrize("seed", range(3))
 def test_separated_clusters_are_found_without_k(parameters, seed):
@@ -44,6 +45,7 @@ def test_the_papers_variant_is_worse_but_right():
     assert accuracy(rows, truth, model.cluster_centers_) > 0.93
 
 
+@pytest.mark.slow
 def test_letters_with_k_come_close_to_kmeans():
     letters = DATA_SETS["uci_letters"]
     if not letters.is_available():

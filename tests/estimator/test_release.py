@@ -316,6 +316,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("new", WRONG, ids=repr)
 def test_a_wrong_value_anywhere_is_refused_or_harmless(valid, few_rows, new):
     problems = {}
@@ -384,6 +385,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None, derandomize=True, database=None)
 @given(data=st.data())
 def test_random_damage_is_refused_or_harmless(valid, few_rows, data):

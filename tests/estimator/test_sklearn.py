@@ -28,6 +28,7 @@ def expected_failures(estimator: DPM) -> dict[str, str]:
     return {"check_estimators_empty_data_messages": NO_ROWS, "check_dtype_object": OWN_ERROR}
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [
         DPM(epsilon=1e4, bounds=(-100, 100), random_state=0),

@@ -135,7 +135,7 @@ def test_estimated_bounds_cost_more_for_people_with_more_rows():
     model = DPM(epsilon=1.0, bounds=schema, rows_per_person=5).fit(ROWS)
     assert model.privacy_.bounds_epsilon == 1.5
     frame = pd.DataFrame(ROWS, columns=["x0", "x1"]).assign(who=range(len(ROWS)))
-    with pytest.raises(BoundsError, match="person_id"):
+    with pytest.raises(BoundsError, match="people in column"):
         DPM(epsilon=1.0, bounds=schema, person_id="who").fit(frame)
 
 

@@ -23,6 +23,7 @@ KINDS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parameters", KINDS)
 def test_real_fits_state_the_error_that_was_forecast(schema, runs, rms, parameters):
     real = runs(8_000, **parameters)

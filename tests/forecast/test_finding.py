@@ -52,6 +52,7 @@ def share_found(design, size: int, n_runs: int) -> float:
     return found / n_runs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n_rows", "n_clusters", "n_columns", "parameters"),
     [

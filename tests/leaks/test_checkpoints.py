@@ -36,6 +36,7 @@ def marks_in_file(path, marks):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SETTINGS)
 def test_files_of_whole_fits(name, rows, marks, tmp_path):
     path = tmp_path / "run.ckpt"

@@ -62,6 +62,7 @@ VARIANTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", VARIANTS)
 def test_cluster_and_what_follows(run, name):
     out = f"out {name}"

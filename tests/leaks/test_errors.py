@@ -81,6 +81,7 @@ def marks_told_by_failure(marks, use, bad) -> set[str]:
     return marks.error(raised.value) | marks.object([str(warning.message) for warning in caught])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BAD_TABLES)
 def test_errors_of_bad_tables(numbers, fitted, marks, name):
     bad = BAD_TABLES[name](numbers)

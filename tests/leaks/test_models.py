@@ -105,6 +105,7 @@ def test_labels_are_in_one_place_only(model, marks):
     assert not {"labels_", "_labels"} & set(dir(model))
 
 
+@pytest.mark.slow
 def test_texts(model, marks):
     for text in texts_of(model):
         assert marks.text(text) == set(), text[:300]
@@ -161,6 +162,7 @@ def test_what_works_inside_does_not_show_rows(name, rows, marks, monkeypatch):
         assert marks.text(repr(thing) + str(thing)) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PEERS)
 def test_peers(name, rows, marks, told, joblib_bytes):
     peer = clone(PEERS[name])

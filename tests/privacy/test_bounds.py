@@ -151,6 +151,7 @@ rows_of_two = st.tuples(values, values)
 search = settings(derandomize=True, deadline=None, max_examples=150)
 
 
+@pytest.mark.slow
 @search
 @given(st.lists(rows_of_two, max_size=30), rows_of_two, st.integers(1, 40), st.booleans())
 def test_search_for_a_row_that_breaks_the_promise(rows, row, repeated, remove):
@@ -159,6 +160,7 @@ def test_search_for_a_row_that_breaks_the_promise(rows, row, repeated, remove):
     compare(*((neighbour, rows) if remove else (rows, neighbour)))
 
 
+@pytest.mark.slow
 @search
 @given(st.lists(rows_of_two, min_size=1, max_size=30), rows_of_two)
 def test_a_replaced_row_changes_twice_as_much_and_no_more(rows, row):

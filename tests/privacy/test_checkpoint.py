@@ -294,6 +294,7 @@ print(json.dumps([results, [name for name in os.listdir(folder) if name.endswith
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [None, 3])
 def test_a_kill_before_any_call_of_the_system_loses_and_repeats_nothing(tmp_path, seed):
     """Also in the middle of a write, and several times in a row."""

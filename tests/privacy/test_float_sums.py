@@ -61,6 +61,7 @@ def release(name):
     return model.release_.to_json()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SETTINGS)
 def test_a_sum_that_rounds_differently_changes_no_release(name, monkeypatch):
     expected, real, n_float_sums = release(name), builtins.sum, []

@@ -63,6 +63,7 @@ def gaussian_delta(epsilon, mu):
     return mpmath.ncdf(mu / 2 - epsilon / mu) - mpmath.exp(epsilon) * mpmath.ncdf(-mu / 2 - epsilon / mu)
 
 
+@pytest.mark.slow
 def test_nothing_is_lost_at_the_least_delta_and_much_far_below_it():
     assert lost_share(LEAST_DELTA) < 1e-6
     assert lost_share(5e-324) > 0.01

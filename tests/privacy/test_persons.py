@@ -94,6 +94,7 @@ def blocks_of(person, rows, cuts):
     return [(person[i:j], rows[i:j]) for i, j in itertools.pairwise(edges)]
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None, max_examples=150)
 @given(hashes(), st.integers(1, 5), st.lists(st.integers(0, 40), max_size=6), st.integers(1, 12))
 def test_the_same_rows_are_kept_as_by_a_plain_choice(drawn, most, cuts, rows_at_once):
@@ -104,6 +105,7 @@ def test_the_same_rows_are_kept_as_by_a_plain_choice(drawn, most, cuts, rows_at_
     assert kept_in_passes(lambda: iter(blocks), len(drawn[1]), most, rows_at_once).tolist() == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_values", [1, 2, 100, 10**9])
 def test_a_person_with_more_rows_than_are_held_at_once(monkeypatch, n_values):
     """They may be all alike, all different, or both; of the others in the table nobody has many."""
@@ -157,6 +159,7 @@ def test_one_person_more_adds_no_more_than_allowed_and_changes_nobody_else(ids, 
     assert not before - after
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [1, 2, 3])
 def test_all_small_tables(most):
     """Every table of up to four rows of two persons and two values, every order of it, and a third person added anywhere."""
@@ -206,6 +209,7 @@ def test_a_part_of_a_table_is_hashed_like_the_table():
 # Random choice.
 
 
+@pytest.mark.slow
 def test_every_row_of_a_person_is_kept_equally_often():
     """The rows that are kept are a random choice, and that one of the persons has a row three times counts three times."""
     table = table_of([1, 1, 1, 2, 1, 1, 2, 2], [5.0, 7.0, 5.0, 1.0, 5.0, 6.0, 2.0, 3.0])

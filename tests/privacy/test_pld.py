@@ -249,6 +249,7 @@ def test_losses_are_those_of_the_noise_that_is_planned(way):
     assert coarse.rho == pytest.approx(composition.mu**2 / 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", PLANS)
 def test_every_plan_costs_no_more_by_its_composed_loss(way):
     savings = []
@@ -260,6 +261,7 @@ def test_every_plan_costs_no_more_by_its_composed_loss(way):
     assert max(savings) > 0.02 or way in ("pure", "bounds")  # pure plans use all they have
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", PLANS)
 def test_a_second_accountant_agrees_or_is_tighter(way):
     for epsilon, delta, depth in ((0.05, 1e-9, 3), (1.0, 1e-7, 12), (10.0, 1e-3, 7), (1.0, 1e-11, 0)):
@@ -303,6 +305,7 @@ def test_without_the_second_accountant_it_says_how_to_get_it(monkeypatch):
 # --- accountant="pld" ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shares", [DEFAULT_SHARES, MOSTLY_SPLITS, HARDLY_SPLITS])
 def test_a_pld_plan_has_less_noise_and_spends_the_budget(shares):
     for epsilon, delta, depth in zip(
@@ -319,6 +322,7 @@ def test_a_pld_plan_has_less_noise_and_spends_the_budget(shares):
         assert plan.draws == pld_plan(epsilon, delta, depth, dict(shares)).draws
 
 
+@pytest.mark.slow
 def test_the_second_accountant_confirms_pld_plans():
     for epsilon, delta, depth in ((0.05, 1e-9, 12), (1.0, 1e-7, 12), (10.0, 1e-4, 5)):
         plan = pld_plan(epsilon, delta, depth, DEFAULT_SHARES)

@@ -102,6 +102,7 @@ def test_a_search_finds_the_ends_of_the_interval(two_sided):
     assert max(np.ptp(change) for change in moved) > 0.8 * score.range
 
 
+@pytest.mark.slow
 @quick
 @given(scores(), neighbours(), st.integers(1, 2), st.data())
 def test_scores_of_nodes_are_those_of_the_histogram_inside_the_box(score, case, stride, data):

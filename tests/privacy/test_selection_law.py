@@ -101,6 +101,7 @@ def picks_of(mechanism, scores, scale, n_picks, seed):
     return [mechanism(exact, scale, bits) for _ in range(n_picks)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", SCORES)
 def test_law_of_the_exponential_mechanism(case):
     scores, scale = SCORES[case]
@@ -111,6 +112,7 @@ def test_law_of_the_exponential_mechanism(case):
             assert p_value(picks, np.exp(exponential_log_law(scores, wrong * scale))) < DIFFERS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["few", "ties", "low"])
 def test_settling_in_full_precision_draws_the_same_law(monkeypatch, case):
     scores, scale = SCORES[case]
@@ -122,6 +124,7 @@ def test_settling_in_full_precision_draws_the_same_law(monkeypatch, case):
             assert p_value(picks, np.exp(exponential_log_law(scores, wrong * scale))) < DIFFERS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["few", "ties", "far", "peaked", "left out", "sharp"])
 def test_floating_point_is_right_or_in_doubt(case):
     """Near the words where the choice changes, the quick way gives the settled answer or none."""
@@ -146,6 +149,7 @@ def test_the_first_and_the_last_word_choose_the_first_and_the_last_candidate():
     assert exponential_mechanism(scores, 2.0, FixedWord(2**64 - 1)) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["few", "ties", "one", "low"])
 @pytest.mark.parametrize("in_doubt", [False, True])
 def test_law_of_permute_and_flip(monkeypatch, case, in_doubt):

@@ -153,6 +153,7 @@ def assert_within(moved, score=SCORE):
     assert np.ptp(moved) <= score.range
 
 
+@pytest.mark.slow
 @quick
 @given(scores(), neighbours())
 def test_one_row_moves_scores_within_the_declared_interval(score, case):

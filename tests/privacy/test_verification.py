@@ -146,6 +146,7 @@ def is_harmless(values, path, old, new):
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_every_change_of_the_privacy_part_is_refused_or_harmless(releases, case):
     values, accepted = releases[case], []

@@ -91,6 +91,7 @@ def test_keys_are_read_back(name):
     assert tomllib.loads(f"[columns.{toml_key(name)}]\nx = 1\n") == {"columns": {name: {"x": 1}}}
 
 
+@pytest.mark.slow
 @given(
     st.recursive(
         st.one_of(NAMES, st.booleans(), st.integers(-(2**63), 2**63 - 1), st.floats(allow_nan=False)), st.lists
@@ -147,6 +148,7 @@ def table_schemas(draw):
     return TableSchema(schema, person, rows_per_person)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(table_schemas())
 def test_what_is_written_is_read_back(tmp_path_factory, schema):

@@ -67,6 +67,7 @@ def numbers_of(column, levels):
     return np.concatenate([block[:, 0] for block in table.blocks()])
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None, max_examples=200)
 @given(st.lists(values, min_size=1, max_size=6), values)
 def test_no_row_changes_the_category_of_another(column, added):

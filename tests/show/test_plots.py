@@ -136,6 +136,7 @@ def test_one_leaf():
     assert brackets(ax) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strength", [0.0, 0.5, 1.0])
 def test_of_a_hundred_labels_as_many_as_fit(strength):
     ax = plot_hierarchy(many_leaves(100, strength))

@@ -116,6 +116,7 @@ def test_opendp_draws_from_the_same_law(law, scale):
         assert p_value(draws, law, wrong, n_bins=12) < 1e-9
 
 
+@pytest.mark.slow
 @every_law
 @every_scale
 def test_compiled_try_agrees_with_exact_try_on_random_words(law, scale):
@@ -176,6 +177,7 @@ def test_compiled_try_is_right_or_in_doubt_where_the_acceptance_changes(scale):
     assert doubts > 0
 
 
+@pytest.mark.slow
 @every_law
 @pytest.mark.parametrize("scale", [0.3, 7.7])
 def test_draws_in_doubt_have_the_same_law(monkeypatch, law, scale):

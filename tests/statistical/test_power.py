@@ -139,6 +139,7 @@ def noise_draws_needed(noise, scale):
     return draws_needed(moments(noise, scale), [moments(noise, scale, factor) for factor in OFF])
 
 
+@pytest.mark.slow
 @every_noise
 def test_counts_drawn_by_opendp(noise, monkeypatch):
     """Short vectors, one level after the other, through as many doors as it takes.
@@ -276,6 +277,7 @@ def moments_of(law, values):
     return Moments(mean, law @ (values - mean) ** 2)
 
 
+@pytest.mark.slow
 @every_factor
 @pytest.mark.parametrize("mechanism", LAWS)
 def test_selections(mechanism, factor):

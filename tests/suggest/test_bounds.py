@@ -281,10 +281,10 @@ WRONG = [
     ({"columns": []}, "columns"),
     ({"columns": ["age", "age"]}, "columns"),
     ({"columns": ["agee"]}, "Did you mean 'age'"),
-    ({"columns": ["who"], "person_id": "who"}, "person_id"),
+    ({"columns": ["who"], "person_id": "who"}, "column of people"),
     ({"person_id": "whoo"}, "person_id"),
     ({"columns": ["plan"]}, "plan"),
-    ({"columns": ["member"]}, "truth values"),
+    ({"columns": ["member"]}, "true and false"),
     ({"random_state": -1}, "random_state"),
 ]
 

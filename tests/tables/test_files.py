@@ -329,6 +329,7 @@ print(pa.default_memory_pool().max_memory() / table.nbytes)
 """
 
 
+@pytest.mark.slow
 def test_parquet_takes_little_more_memory_than_its_table(made):
     generator = np.random.default_rng(0)
     path = made("large.parquet", pa.table({name: generator.normal(size=10) for name in "abcdefgh"})).path
@@ -489,6 +490,7 @@ def test_sqlite_path_with_signs(tmp_path):
     assert read_columns(source_of(path), KINDS).to_pydict() == EXPECTED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "query",
     [
@@ -934,6 +936,7 @@ def test_no_word_of_a_reader_gets_out(made, capfd, monkeypatch, error):
         assert_tells_nothing(caught.value, capfd)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["parquet", "arrow", "csv.gz", "jsonl.bz2", "db", "duckdb"])
 def test_damage_anywhere_never_gets_out(tmp_path, capfd, ending):
     """Cut and overwritten at many places: read as something, or refused in our words; no crash."""

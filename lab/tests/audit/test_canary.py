@@ -111,6 +111,7 @@ def test_wrong_parameters_are_told(share):
         one_run_p_value(10, 5, 6, 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["dpm", "dpm_k", "dpm_paper", "fast_lloyd"])
 def test_ours_are_not_refuted(key):
     subject = SUBJECTS[key]

@@ -66,6 +66,7 @@ def averaged_gaps(engine, door, noisy_total, n_columns):
     return max(1, int(1 / WIDTHS[chosen]))
 
 
+@pytest.mark.slow
 def test_averaged_gaps_are_caught(monkeypatch):
     pair = PAIRS["alternating gaps"]
     monkeypatch.setattr(algorithm, "choose_n_intervals", averaged_gaps)
@@ -190,6 +191,7 @@ def skip_empty_leaves(engine, door, grid, leaves):
 TRUE_MEANS = algorithm.domain_means
 
 
+@pytest.mark.slow
 def test_leaves_that_are_skipped_because_they_are_empty_are_caught(monkeypatch):
     """With much noise a cut is kept although nobody is on one side, in some runs."""
     pair = PAIRS["empty leaf"]
@@ -302,6 +304,7 @@ WRONG_NOISE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("make", "other"), WRONG_NOISE)
 def test_noise_of_another_size_than_planned_is_caught(monkeypatch, make, other):
     assert audit_pairs(make, FEW).ok
@@ -397,6 +400,7 @@ def test_a_branch_on_an_exact_count_is_caught(monkeypatch):
     assert audit_replay(make, pair.table, pair.neighbour).kinds == {"control flow"}
 
 
+@pytest.mark.slow
 def test_a_result_from_exact_values_is_caught():
     """The centre of the largest group is improved by its rows, after all noise was drawn."""
 
@@ -438,6 +442,7 @@ def test_two_people_who_are_taken_for_one_are_caught(monkeypatch):
 # --- the search ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("query", ["count", "split", "clipped sums", "radius"])
 def test_the_search_comes_near_what_is_paid_for_and_not_above(query):
     def make():

@@ -126,6 +126,7 @@ NODES = {
 }
 
 
+@pytest.mark.slow
 @both_mechanisms
 @pytest.mark.parametrize("rows", NODES)
 @pytest.mark.parametrize("noisy_count", [2, 12])
@@ -195,6 +196,7 @@ def level_scores(table):
         return engine.silhouettes(places, taken, STEPS)
 
 
+@pytest.mark.slow
 @both_mechanisms
 @pytest.mark.parametrize(
     ("score", "width"), [(gap_scores, 2 * gap_score_change(1)), (radius_scores, 1), (level_scores, STEPS)]

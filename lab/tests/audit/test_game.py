@@ -128,6 +128,7 @@ def test_the_added_row_is_found_wherever_it_is():
         added_row(rows, rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", SUBJECTS)
 def test_every_subject_has_as_many_features_as_names(key):
     features = ReleaseFeatures([0.5, 0.5])
@@ -148,6 +149,7 @@ def game_of(key, name, n_runs):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("key", "name"),
     [
@@ -162,6 +164,7 @@ def test_published_algorithms_are_refuted(key, name):
     assert game_of(key, name, 60).refutes(EPSILON)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["alternating gaps", "no row and one row", "a row beyond the bounds"])
 @pytest.mark.parametrize("key", ["dpm", "dpm_k", "dpm_pure", "dpm_paper", "dp_lloyd"])
 def test_ours_are_not_refuted_on_the_same_tables(key, name):

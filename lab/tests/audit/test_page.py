@@ -23,6 +23,7 @@ def rows():
     return run_audit(TINY, subjects=WHO)
 
 
+@pytest.mark.slow
 def test_every_instrument_is_used_on_every_subject(rows):
     done = {(row.instrument, row.subject) for row in rows}
     assert {("replay", key) for key in WHO} <= done
@@ -61,12 +62,14 @@ def test_replay_law_and_ledger_find_the_published_defects(rows):
     assert by_key["ledger", "dp_lloyd_published"].measured == pytest.approx(1.936, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_other_processes_change_nothing(rows):
     some = [row for row in rows if row.subject == "dp_lloyd" and row.instrument in ("replay", "canaries")]
     again = run_audit(TINY, subjects=("dp_lloyd",), instruments=("replay", "canaries"), jobs=2)
     assert [row.to_dict() for row in again] == [row.to_dict() for row in some]
 
 
+@pytest.mark.slow
 def test_the_page_is_written_whole_and_the_same_every_time(rows, tmp_path):
     written = write_audit(rows, TINY, tmp_path / "one")
     again = write_audit(rows, TINY, tmp_path / "two")
@@ -162,6 +165,7 @@ def finished(monkeypatch, rows):
     return put
 
 
+@pytest.mark.slow
 def test_the_command_prints_verdicts_and_writes_the_page(dpm, finished, rows, tmp_path):
     asked = finished(rows)
     code, out, _ = dpm("audit", "--quick", "--out", tmp_path / "page", "--seed", 3, "--jobs", 1)
@@ -172,6 +176,7 @@ def test_the_command_prints_verdicts_and_writes_the_page(dpm, finished, rows, tm
     assert (asked["effort"], asked["seed"], asked["jobs"]) == (Effort.quick(), 3, 1)
 
 
+@pytest.mark.slow
 def test_the_command_fails_if_something_of_ours_is_wrong(dpm, finished, rows, tmp_path):
     finished([replace(rows[0], subject="dpm", ok=False), *rows])
     code, _, err = dpm("audit", "--quick", "--out", tmp_path / "page")
@@ -179,6 +184,7 @@ def test_the_command_fails_if_something_of_ours_is_wrong(dpm, finished, rows, tm
     assert "1 audits found something wrong" in err
 
 
+@pytest.mark.slow
 def test_json_for_machines(dpm, finished, rows, tmp_path):
     finished(rows)
     code, out, _ = dpm("audit", "--quick", "--out", tmp_path / "page", "--json")

@@ -76,6 +76,7 @@ OVERPAID = {
 PAPER_OVERPAID = {"split": 0.4, "interval size": 0.2}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SOUND)
 def test_nothing_is_found_in_what_is_sound(name):
     """On adversarial neighbours, which use up what is paid for: a smaller price would be noticed."""
@@ -121,6 +122,7 @@ PUBLISHED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_published_variants_are_reported_as_what_they_are(name):
     make, kinds = PUBLISHED[name]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpmondrian import DPM
-from dpmondrian.dpm.draws import COARSE_SUMS, COUNT
+from dpmondrian.dpm.draws import CLIPPED_SUMS, COARSE_SUMS, COUNT
 from dpmondrian.dpm.plan import zcdp_plan
 from dpmondrian.exceptions import ParameterError
 from dpmondrian.privacy.door import Door
@@ -159,7 +159,7 @@ def test_pure_noise_five_percent_too_small_exceeds_the_epsilon_itself(monkeypatc
 # --- transcripts that the sampler drew ----------------------------------------------------------------------------
 
 NOISE_ONLY = zcdp_plan(
-    4.0, 1e-6, 0, {"counts": 0.5, "centres": 0.5}, {(COARSE_SUMS, None): 0.5, ("clipped sums", 1): 0.5}
+    4.0, 1e-6, 0, {"counts": 0.5, "centres": 0.5}, {(COARSE_SUMS, None): 0.5, (CLIPPED_SUMS, 1): 0.5}
 )
 """Of noise alone, of which many transcripts cost little time."""
 
@@ -179,6 +179,7 @@ def test_a_sampler_whose_own_noise_is_five_percent_too_small_is_refuted(monkeypa
     assert sampled.divergence() > 1.02 * sampled.claimed_divergence
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", OURS)
 def test_transcripts_of_all_plans_have_the_divergence_of_their_exact_laws(key):
     plan = plan_of(key, epsilon=4.0, max_depth=1)

@@ -32,6 +32,7 @@ def test_the_help_names_every_target():
     assert reproduce.__doc__
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -67,6 +68,7 @@ def test_a_missing_data_set_is_a_failure_with_a_way_out(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_a_small_table_from_beginning_to_end(tmp_path):
     done = dpm_reproduce("table2", *SMALL, "--quick", "--out", str(tmp_path), "--json")
     assert done.returncode == 0

@@ -167,6 +167,7 @@ def gas_archive(path):
     return zipped(**members)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("key", "file", "address", "archive"),
     [

@@ -90,6 +90,7 @@ def is_running(pid: int) -> bool:
     return state.exists() and state.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGINT])
 def test_an_interruption_leaves_nothing_behind_and_after_it_the_bytes_are_the_same(tmp_path, uninterrupted, ending):
     process = started(tmp_path)
@@ -106,6 +107,7 @@ def test_an_interruption_leaves_nothing_behind_and_after_it_the_bytes_are_the_sa
     assert store.rows_path("kopt").read_bytes() == Store(uninterrupted).rows_path("kopt").read_bytes()
 
 
+@pytest.mark.slow
 def test_what_is_finished_is_not_run_again_and_can_be_measured_again(uninterrupted):
     store = Store(uninterrupted)
     before = store.rows_path("kopt").read_bytes()
@@ -114,6 +116,7 @@ def test_what_is_finished_is_not_run_again_and_can_be_measured_again(uninterrupt
     assert store.rows_path("kopt").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_part_takes_nothing_away_and_a_failure_is_kept_until_it_is_run_again(tmp_path):
     store = Store(tmp_path)
     failing = Run("kopt", "blobs-2000x5-4", "dpm", 1)

@@ -85,6 +85,7 @@ def recorded(monkeypatch, method):
     return calls
 
 
+@pytest.mark.slow
 def test_the_start_does_not_depend_on_rows(monkeypatch, blobs, no_noise):
     """The cells of the first step are those of the packed points, whatever the other rows are."""
     calls = recorded(monkeypatch, "counts")

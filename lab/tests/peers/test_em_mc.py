@@ -200,6 +200,7 @@ CORNERS = np.array([[x, y, z] for x in (-100.0, 100.0) for y in (-100.0, 100.0) 
 ADDED = [*CORNERS, np.zeros(3), np.full(3, 1e300), np.array([-1e9, 3.0, 100.0])]
 
 
+@pytest.mark.slow
 @every_sound
 @pytest.mark.parametrize("added", range(len(ADDED)))
 def test_one_row_more_changes_what_is_paid_for_and_no_more(variant, added):
@@ -339,6 +340,7 @@ def test_much_epsilon_finds_the_means_of_the_clusters(blobs, middles, variant):
     assert distances.min(axis=1).max() < 2.0
 
 
+@pytest.mark.slow
 @every_variant
 def test_time_of_a_fit_is_no_matter_of_hours(variant):
     """All scales of a table that fits no lattice: rows on a line, rows in one point, rows far apart."""

@@ -128,6 +128,7 @@ def plain_tree(seen, least):
     return leaves
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("epsilon", [0.3, 5.0, 200.0])
 def test_the_tree_is_that_of_a_plain_reading(blobs, grow, seed, epsilon):
@@ -214,6 +215,7 @@ def means_found(monkeypatch):
     return found
 
 
+@pytest.mark.slow
 def test_the_private_mean_is_within_the_box_and_right_on_average(blobs, means_found):
     for seed in range(30):
         for rows in (blobs, blobs[:2]):

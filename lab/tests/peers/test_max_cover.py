@@ -108,6 +108,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fresh", [True, False], ids=["first draw", "refined envelope"])
 @pytest.mark.parametrize("case", CASES)
 def test_law_of_a_draw(case, fresh):
@@ -118,6 +119,7 @@ def test_law_of_a_draw(case, fresh):
     assert_law(count(drawn, scale), lambda factor: law(points, scale, factor * exponent, vectors), n_draws)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fresh", [True, False], ids=["first draw", "refined envelope"])
 def test_law_of_a_draw_from_a_lattice_too_large_to_list(fresh):
     """Of 4 * 10**6 vectors few are covered; the number of records that cover a vector drawn must have the right law."""
@@ -200,6 +202,7 @@ def series_law(points, scales, picks, exponent, removed=True):
     return follow(np.ones(len(points), dtype=bool), 0)
 
 
+@pytest.mark.slow
 def test_law_of_a_series_of_draws_on_two_scales():
     """What is covered is removed for good, for the next scale too."""
     exponent, n_runs = 0.6, 3_000
@@ -417,6 +420,7 @@ LINES = [np.random.default_rng(seed).choice([-0.9, -0.4, 0.0, 0.4, 0.9], size=(s
          [(0, 0), (1, 1), (2, 3), (3, 6), (4, 30)]]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("points", LINES, ids=len)
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 0.1), (2.0, 0.1), (1.0, 0.01)])
 def test_one_record_is_within_the_promise(points, epsilon, delta):

@@ -112,6 +112,7 @@ def changes(model, rows, neighbour, seed):
 ADDED = [[-100.0, -100.0], [100.0, 100.0], [1e300, -1e300], [0.0, 0.0], [-60.0, -40.0]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_rows", [0, 1, 40, 400])
 @pytest.mark.parametrize("k", [1, 4])
 def test_one_row_changes_one_vote_in_every_generation(blobs, n_rows, k):
@@ -156,6 +157,7 @@ def small_pieces(monkeypatch):
 whole = st.integers(-4, 4).map(float)
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None, max_examples=300)
 @given(st.data(), st.integers(1, 3), st.integers(1, 40), st.integers(0, 30))
 def test_nearest_among_ties(data, n_columns, n_candidates, n_points):
@@ -167,6 +169,7 @@ def test_nearest_among_ties(data, n_columns, n_candidates, n_points):
     assert found.tolist() == by_whole_numbers(points, places).tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_columns", [1, 2, 10, 100])
 @pytest.mark.parametrize("n_pivots", [1, 7, 60])
 def test_nearest_as_in_a_run(small_pieces, n_columns, n_pivots):
@@ -292,6 +295,7 @@ def result(model):
     return model.cluster_centers_.tobytes(), model.cluster_sizes_.tobytes(), model.privacy_.to_json()
 
 
+@pytest.mark.slow
 def test_a_seed_reproduces_a_run(blobs):
     one, again, other = (model_for(blobs, random_state=seed).fit(blobs) for seed in (1, 1, 2))
     assert result(one) == result(again)
@@ -303,6 +307,7 @@ def test_there_is_one_variant(blobs):
         PEMeans(2, bounds=BOX, variant="as_published").fit(blobs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_rows", [0, 1, 5])
 @pytest.mark.parametrize("k", [1, 7])
 @pytest.mark.parametrize("epsilon", [0.001, 1.0, 1000.0])
@@ -323,6 +328,7 @@ def test_clusters_are_found(blobs, middles):
     assert model.cluster_sizes_[distance.argmin(axis=1)] == pytest.approx([2500, 1500, 1200, 800], abs=150)
 
 
+@pytest.mark.slow
 def test_a_wrong_guess_of_the_number_of_rows_does_little_harm(blobs, middles):
     for expected in (600, 60_000):
         model = model_for(blobs, expected_rows=expected).fit(blobs)
@@ -331,6 +337,7 @@ def test_a_wrong_guess_of_the_number_of_rows_does_little_harm(blobs, middles):
         assert model.cluster_sizes_.sum() == pytest.approx(6000, rel=0.05)
 
 
+@pytest.mark.slow
 def test_few_rows_make_a_smaller_population(blobs):
     """Where votes are mostly noise, the next generation has half as many mutants, but at least four a centre."""
     sizes = [entry.n_draws for entry in model_for(blobs, epsilon=0.05).fit(blobs[:50]).privacy_.entries[1:]]
@@ -341,6 +348,7 @@ def test_few_rows_make_a_smaller_population(blobs):
     assert set(full) == {4 * 301}
 
 
+@pytest.mark.slow
 def test_without_noise_it_comes_near_to_k_means(blobs, no_noise, monkeypatch):
     monkeypatch.setattr(pe_means, "_KMEANS_STARTS", 3)
     model = model_for(blobs, epsilon=4.0).fit(blobs)

@@ -91,6 +91,7 @@ def compare_all(peer, table, door=LabDoor):
     return used
 
 
+@pytest.mark.slow
 @every_peer
 def test_one_row_more_or_less(name):
     used = compare_all(PEERS[name], base_rows())
@@ -116,6 +117,7 @@ def test_runs_do_what_these_tests_are_about():
     assert len(queries_of("LSH-Splits, one leaf", base_rows())[-1].exact) == 1
 
 
+@pytest.mark.slow
 @every_peer
 @pytest.mark.parametrize("n_rows", [0, 1, 2])
 def test_tiny_tables(name, n_rows):
@@ -139,6 +141,7 @@ row_values = st.tuples(
 )
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None, max_examples=120)
 @given(
     st.lists(row_values, max_size=25),

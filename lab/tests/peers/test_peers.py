@@ -122,6 +122,7 @@ EXPECTED_FAILURES = {
 }
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [
         DPLloyd(3, 1e4, (-100, 100), random_state=0),
@@ -134,6 +135,7 @@ def test_scikit_learns_common_checks(estimator, check):
     check(estimator)
 
 
+@pytest.mark.slow
 @every_variant
 def test_scikit_learn_can_copy_it(blobs, name, variant):
     model = peer(name, variant=variant, random_state=3)
@@ -145,6 +147,7 @@ def test_scikit_learn_can_copy_it(blobs, name, variant):
     assert not hasattr(clone(model), "cluster_centers_")
 
 
+@pytest.mark.slow
 @every_variant
 def test_fit_changes_no_parameter_and_no_row(blobs, name, variant):
     model, rows = peer(name, variant=variant, random_state=0), blobs.copy()
@@ -157,6 +160,7 @@ def test_fit_changes_no_parameter_and_no_row(blobs, name, variant):
 # --- statements ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @every_variant
 def test_a_seed_reproduces_a_run_byte_for_byte(blobs, name, variant):
     with pytest.warns(NotReleasableWarning):
@@ -169,6 +173,7 @@ def test_a_seed_reproduces_a_run_byte_for_byte(blobs, name, variant):
     assert "NOT RELEASABLE" in str(one.privacy_)
 
 
+@pytest.mark.slow
 @every_peer
 def test_a_secure_run_may_be_released(blobs, name):
     with warnings.catch_warnings():
@@ -196,6 +201,7 @@ def test_a_published_variant_is_never_releasable(blobs, name, seed):
     assert "Claimed: epsilon = 2" in str(statement)
 
 
+@pytest.mark.slow
 @every_variant
 def test_a_statement_is_text_for_people_and_machines(fitted, name, variant):
     statement = fitted(name, variant).privacy_
@@ -224,6 +230,7 @@ def second_opinion(statement) -> float:
     return composed.get_epsilon_for_delta(statement.delta)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["LSH-Splits", "FastLloyd"])
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-7), (3.0, 1e-5)])
 def test_a_second_accountant_finds_no_more_than_is_stated(blobs, name, epsilon, delta):
@@ -242,6 +249,7 @@ def test_the_costs_of_dp_lloyd_add_up(fitted):
     assert statement.delta == 0.0
 
 
+@pytest.mark.slow
 @every_peer
 def test_the_ledger_depends_on_public_things_only(blobs, name):
     """Rows, seed and order may be what they like: names, laws, scales and costs are those of the plan."""
@@ -267,6 +275,7 @@ CONTAINERS = {
 }
 
 
+@pytest.mark.slow
 @every_peer
 @pytest.mark.parametrize("container", CONTAINERS)
 def test_the_container_does_not_matter(blobs, name, container):
@@ -281,6 +290,7 @@ def test_the_container_does_not_matter(blobs, name, container):
     assert [bound["name"] for bound in model.privacy_.bounds] == (NAMES if named else ["x0", "x1"])
 
 
+@pytest.mark.slow
 @every_peer
 def test_columns_may_come_in_another_order_later(blobs, name):
     frame = pd.DataFrame(blobs, columns=NAMES)
@@ -301,6 +311,7 @@ def test_another_number_of_columns_is_refused(fitted, name, n_columns):
         model.predict(np.zeros((5, n_columns)))
 
 
+@pytest.mark.slow
 @every_peer
 def test_rows_outside_the_bounds_act_like_clipped_rows(blobs, name):
     rows = blobs.copy()
@@ -312,6 +323,7 @@ def test_rows_outside_the_bounds_act_like_clipped_rows(blobs, name):
     assert np.all(np.abs(model.cluster_centers_) <= 100)
 
 
+@pytest.mark.slow
 @every_variant
 @pytest.mark.parametrize("seed", [None, 0])
 @pytest.mark.parametrize("n_rows", [0, 1, 2])
@@ -323,6 +335,7 @@ def test_hardly_any_rows_go_the_same_way_as_many(blobs, name, variant, n_rows, s
     assert model.predict(blobs).shape == (len(blobs),)
 
 
+@pytest.mark.slow
 @every_variant
 @pytest.mark.parametrize("value", [0.0, -100.0, 12.3456])
 def test_equal_rows_just_work(name, variant, value):
@@ -331,6 +344,7 @@ def test_equal_rows_just_work(name, variant, value):
     assert np.all(np.abs(model.cluster_centers_) <= 100)
 
 
+@pytest.mark.slow
 @every_peer
 @pytest.mark.parametrize("n_columns", [1, 7])
 def test_any_number_of_columns(name, n_columns):
@@ -339,6 +353,7 @@ def test_any_number_of_columns(name, n_columns):
     assert model.cluster_centers_.shape[1] == model.n_features_in_ == n_columns
 
 
+@pytest.mark.slow
 @every_peer
 def test_unequal_bounds_and_whole_numbers(blobs, name):
     """A column in other units gives the same clusters in these units."""
@@ -398,6 +413,7 @@ def test_predict_returns_the_nearest_centre(fitted, blobs, name):
 # --- leaks --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @every_variant
 def test_nothing_exact_is_kept(name, variant):
     n_rows = 4327
@@ -423,6 +439,7 @@ def inertia(rows, centres) -> float:
     return float(((rows[:, None, :] - centres) ** 2).sum(axis=2).min(axis=1).mean())
 
 
+@pytest.mark.slow
 @every_variant
 def test_clusters_are_found(blobs, middles, name, variant):
     """Better by far than four centres that saw no row, on average over fixed seeds."""
@@ -435,6 +452,7 @@ def test_clusters_are_found(blobs, middles, name, variant):
     assert np.mean(found) < inertia(blobs, np.zeros((1, 2))) / 3
 
 
+@pytest.mark.slow
 @every_peer
 def test_a_larger_epsilon_helps(blobs, name):
     errors = [
@@ -444,6 +462,7 @@ def test_a_larger_epsilon_helps(blobs, name):
     assert errors[1] < 0.5 * errors[0]
 
 
+@pytest.mark.slow
 @every_peer
 def test_sizes_are_about_right(blobs, name):
     model = peer(name, epsilon=50.0, random_state=1).fit(blobs)

@@ -64,7 +64,7 @@ def coded_blocks(table: Table, coordinates: Coordinates, on_missing: str, grid: 
     Privacy
     -------
     The code and rest of a value depend on its row alone. Argument: ``docs/privacy/representation.md``; tests that try to
-    break it: ``tests/schema/test_coordinates.py``, ``tests/kernels/test_kernels.py``.
+    break it: ``tests/schema/test_coordinates.py``, ``tests/kernels/test_compiled.py``.
     """
     schema = coordinates.schema
     for first_row in range(0, table.n_rows, PART_ROWS):

@@ -85,7 +85,7 @@ def _check_no_types_lost(table: Any, name: str) -> None:
     for step in table.expr.walk() if hasattr(table, "expr") else ():
         if _objects_may_be_lost(step, name):
             raise DataError(
-                f"Column {name!r} of 'person_id' held Python objects that Dask turned into texts, by which 7 and 7.0 become two people, and 1 "
+                f"The column {name!r} of person ids held Python objects that Dask turned into texts, by which 7 and 7.0 become two people, and 1 "
                 "and '1' one. Keep them as they are with dask.config.set({'dataframe.convert-string': False}) before the table is made; or, if all "
                 "of them are texts, give the column a type of texts there."
             )

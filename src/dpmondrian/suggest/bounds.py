@@ -280,10 +280,9 @@ def _wanted(X: Any, columns: Sequence[str] | None, person_id: str | None) -> _Wa
         table = read_table(frame[:, [list(types).index(name) for name in kept]].to_native(), person_id=person_id)
     if len(names) == len(truth):
         raise DataError(
-            "The table must have a numeric column whose bounds are to be found; columns of true and false lie between 0 and 1 anyway. "
+            "The table has no numeric column whose bounds could be found; columns of true and false lie between 0 and 1 anyway. "
             "Nothing was drawn.",
             "Check 'columns', and turn texts into numbers or declare their categories.",
-            got="none",
         )
     return _Wanted(table, names, truth)
 

@@ -171,7 +171,7 @@ def check_ids_of(frame: nw.DataFrame[Any], name: str) -> None:
         return
     except NoIdError as error:
         problem = str(error)
-    raise DataError(f"Column {name!r} of 'person_id' {problem}.")
+    raise DataError(f"The column {name!r} of person ids {problem}.")
 
 
 def _polars_field(frame: Any, name: str) -> Any:

@@ -282,6 +282,7 @@ print(rows, pa.default_memory_pool().max_memory())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("row_group_size", "most"), [(100_000, 40e6), (4_000_000, 70e6)])
 def test_a_parquet_file_is_never_in_memory_as_a_whole(tmp_path, row_group_size, most):
     table = pa.table({name: np.random.default_rng(0).random(4_000_000) for name in "abcdefgh"})  # 256 MB
@@ -321,6 +322,7 @@ def test_a_stream_shows_no_rows(tmp_path):
     assert "50" not in repr(stream).replace(str(tmp_path), "")
 
 
+@pytest.mark.slow
 def test_libraries_are_imported_only_when_used(tmp_path):
     random_parquet(tmp_path / "x.parquet")
     code = (

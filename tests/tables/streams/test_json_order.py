@@ -20,6 +20,7 @@ def test_columns_must_be_named(bounds, tmp_path):
         DPM(bounds=bounds).fit(write(tmp_path / "x.jsonl", {"a": 1.0, "b": 2.0}))
 
 
+@pytest.mark.slow
 def test_named_columns_come_in_the_order_of_the_bounds(tmp_path):
     bounds, firsts = {"a": (0, 50), "b": (0, 100)}, [{"a": 1.0, "b": 2.0}, {"b": 2.0, "a": 1.0}]
     releases = [DPM(bounds=bounds, random_state=0).fit(write(tmp_path / "x.jsonl", first)).release_ for first in firsts]

@@ -132,7 +132,7 @@ def test_one_format_at_a_time(folder):
     with pytest.raises(DataError, match=r"must be of one format.*\*\.parquet"):
         opened(folder)
     (folder / "x.csv").rename(folder / "README.md")
-    with pytest.raises(DataError, match=r"README\.md' must have an ending"):
+    with pytest.raises(DataError, match=r"README\.md' has an unknown extension"):
         opened(folder)
 
 

@@ -122,6 +122,7 @@ POLARS_TYPES = [
 ]
 
 
+@pytest.mark.slow
 def test_polars_lazy_frames(piece_rows):
     frame = pl.from_arrow(made_table(5000).select(POLARS_TYPES))
     reader = reader_of(frame.to_arrow())
@@ -317,6 +318,7 @@ def large_file(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["dataset", "relation", "lazy frame"])
 def test_rows_are_not_all_in_memory(large_file, kind):
     command = [sys.executable, "-c", MEMORY, kind, str(large_file)]

@@ -10,9 +10,9 @@ them. A release that was made up as a whole, with a price of its own, does not c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dpmondrian.dpm.plan import make_plan
 from dpmondrian.dpm.settings import Settings, check_columns, checked_settings
@@ -23,8 +23,9 @@ from dpmondrian.release.verification.ledger import ledger_faults, price_faults
 from dpmondrian.release.verification.shape import centre_faults, size_faults, tree_faults
 
 if TYPE_CHECKING:
-    from dpmondrian.accounts.budget import BudgetState
+    from dpmondrian.release.origin import Account
     from dpmondrian.release.release import Release
+    from dpmondrian.release.unit import Unit
 
 __all__ = ["Check", "Verification", "refused", "verify"]
 
@@ -32,6 +33,43 @@ OK, FAILED, OPEN = "ok", "failed", "not checkable"
 
 _TOLERANCE = 1e-9
 """Sums of up to 10^5 floats are off by less, and no promise changes by more than a billionth of itself."""
+
+
+class Charge(Protocol):
+    """An entry of an account: what was released for it, and whose privacy that cost."""
+
+    @property
+    def id(self) -> str:
+        """Its own name."""
+        ...
+
+    @property
+    def release(self) -> str | None:
+        """Digest of what was released for it."""
+        ...
+
+    @property
+    def unit(self) -> Unit:
+        """Whose privacy was spent."""
+        ...
+
+
+class ChargedAccount(Protocol):
+    """What a check must know of a budget, which lies in a room above this one."""
+
+    @property
+    def data_set(self) -> str:
+        """Name of the data set."""
+        ...
+
+    @property
+    def entries(self) -> Sequence[Charge]:
+        """All charges."""
+        ...
+
+    def account_of(self, entry: str) -> Account:
+        """Return the account before and after a charge."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -83,7 +121,7 @@ def refused(reason: str) -> Verification:
     return Verification(None, (Check("form", FAILED, reason.rstrip(".")),))
 
 
-def verify(release: Release, stated_digest: str, budget: BudgetState | None = None) -> Verification:
+def verify(release: Release, stated_digest: str, budget: ChargedAccount | None = None) -> Verification:
     """Return what holds of a release.
 
     Parameters
@@ -213,7 +251,7 @@ def _account_faults(release: Release) -> Iterator[str]:
             yield f"the account is overdrawn: its {name} is more than its total"
 
 
-def _budget_faults(release: Release, budget: BudgetState) -> Iterator[str]:
+def _budget_faults(release: Release, budget: ChargedAccount) -> Iterator[str]:
     """Yield what the account of the data set says otherwise."""
     digest = release.digest()
     paid = [entry for entry in budget.entries if entry.release == digest]
@@ -232,7 +270,7 @@ def _budget_faults(release: Release, budget: BudgetState) -> Iterator[str]:
         yield "the account in the release is not that of the budget file"
 
 
-def _words_of_the_holder(release: Release, budget: BudgetState | None) -> Iterator[Check]:
+def _words_of_the_holder(release: Release, budget: ChargedAccount | None) -> Iterator[Check]:
     """Yield what no check can show."""
     yield Check("noise", OPEN, "that the values were drawn as the ledger says, from rows, is the word of the publisher")
     yield Check(

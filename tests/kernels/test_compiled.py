@@ -185,6 +185,7 @@ def node_map(n_nodes: int, n_slots: int) -> np.ndarray:
     return slot_of
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_rows", [0, 7, 6001])
 @EVERY_LAYOUT
 @pytest.mark.parametrize("n_columns", [1, 4])
@@ -242,6 +243,7 @@ def test_order_rows_equals_reference(n_rows):
     assert starts[-1] == (rows.node < 4).sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_rows", SIZES)
 @pytest.mark.parametrize("n_columns", [1, 5])
 @EVERY_LAYOUT
@@ -408,6 +410,7 @@ def nodes_of_a_kind(kind: str, places: np.ndarray, centres: np.ndarray) -> np.nd
 NODES = pytest.mark.parametrize("nodes", ["nearest", "halves", "random", "one"])
 
 
+@pytest.mark.slow
 @ROWS_AND_CENTRES
 @NODES
 @SHAPES
@@ -509,6 +512,7 @@ def random_choices(n_choices: int, n_centres: int) -> np.ndarray:
     return taken | (rank < 2)
 
 
+@pytest.mark.slow
 @ROWS_AND_CENTRES
 @NODES
 @SHAPES

@@ -35,6 +35,7 @@ def store(tmp_path_factory, made_rows) -> Store:
     return store
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_is_written_twice_with_the_same_bytes(name, store):
     png, svg = TARGETS[name].write(store)

@@ -88,6 +88,7 @@ def test_warnings_come_first():
     assert "delta = 0.01" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["png", "svg", "PDF"])
 def test_a_picture_is_written(tmp_path, suffix):
     pytest.importorskip("matplotlib")

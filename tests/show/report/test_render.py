@@ -362,6 +362,7 @@ def test_odd_bounds_are_drawn(hand_made, column):
     assert len(axis_of_column(release, 0).ticks) < 15
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_clusters", "n_columns"), [(1, 1), (1, 300), (1000, 300), (64, 300)])
 def test_one_to_a_thousand_clusters_of_one_to_three_hundred_columns(hand_made, n_clusters, n_columns):
     release = hand_made([Column(f"measurement_number_{j}", 0, 100) for j in range(n_columns)], n_clusters)
@@ -374,6 +375,7 @@ def test_one_to_a_thousand_clusters_of_one_to_three_hundred_columns(hand_made, n
         assert "1,000 of 1,000 clusters and 10 of 300 columns" in page.words
 
 
+@pytest.mark.slow
 def test_more_than_a_thousand_clusters_are_cut_short_and_said_so(hand_made):
     page = Page(render_report(hand_made([Column("a", 0, 1), Column("b", 0, 1)], 1200)))
     assert "1,000 of 1,200 clusters" in page.words

@@ -88,6 +88,7 @@ def test_it_draws_in_given_axes(towns):
     assert plot_clusters(towns, ax=given) is given
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_clusters", [1, 13, 151])
 def test_many_clusters_are_drawn_without_a_warning(hand_made, n_clusters):
     axes = plot_clusters(hand_made([Column("a", 0, 1), Column("b", 1, 1e6, log=True)], n_clusters))

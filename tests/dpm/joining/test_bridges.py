@@ -120,6 +120,7 @@ def test_a_valley_of_few_rows_is_not_preferred():
     assert strength_of([20, 20, 15, 20, 20], deviation=0.0).value == pytest.approx(0.25)  # by the share
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("deviation", [0.0, 3.0, 12.0])
 @pytest.mark.parametrize("ratio", [0.0, 0.3, 1.0])
 def test_the_stated_error_is_the_error_of_the_share(ratio, deviation):
@@ -216,6 +217,7 @@ def halves(per_side: int) -> tuple[np.ndarray, np.ndarray]:
     return leaves[: len(leaves) // 2], leaves[len(leaves) // 2 :]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("deviation", [0.0, 12.0])
 def test_the_stated_error_is_that_of_other_rows_and_noise(deviation):
     """The same 16 leaves of two crowds with some rows between, 150 times with other rows and noise."""
