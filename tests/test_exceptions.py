@@ -37,13 +37,13 @@ def test_a_parameter_its_rule_the_value_and_a_way_out():
         of="DPM",
         rule="must be positive",
         value=-1,
-        way_out="Common choices lie between 0.1 and 3.",
+        way_out="Common values are between 0.1 and 3.",
     )
     assert str(error) == (
-        "The 'epsilon' parameter of DPM must be positive. Got -1 instead. Common choices lie between 0.1 and 3."
+        "The 'epsilon' parameter of DPM must be positive. Got -1 instead. Common values are between 0.1 and 3."
     )
     assert error.sentence(OPTIONS) == (
-        "The '--epsilon' option must be positive. Got -1 instead. Common choices lie between 0.1 and 3."
+        "The '--epsilon' option must be positive. Got -1 instead. Common values are between 0.1 and 3."
     )
 
 
@@ -98,7 +98,7 @@ def test_errors_travel(kind):
 def test_a_finished_run_travels_with_its_release():
     error = pickle.loads(pickle.dumps(FinishedRunError("It is finished.", WayOut.TAKE_RELEASE, release="the release")))
     assert error.release == "the release"
-    assert str(error).startswith("It is finished. For a new run")
+    assert str(error).startswith("It is finished. To start a new run")
 
 
 def test_errors_of_files_are_errors_of_the_system_without_a_number():

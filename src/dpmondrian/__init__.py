@@ -1,4 +1,4 @@
-"""dpmondrian: clustering of sensitive data that may be published.
+"""dpmondrian: differentially private clustering, for results that may be published.
 
 >>> from dpmondrian import DPM
 >>> model = DPM(epsilon=1.0, delta=1e-7, bounds={"age": (0, 120), "bmi": (10, 60)})

@@ -54,10 +54,9 @@ def named_only(init: Callable[_Parameters, None]) -> Callable[_Parameters, None]
     def checked(*places: _Parameters.args, **parameters: _Parameters.kwargs) -> None:
         if len(places) > 1:  # the first one is the estimator itself
             raise ParameterError(
-                "The parameters of DPM must be named.",
-                "Write DPM(n_clusters=5) for five clusters, DPM(epsilon=1.0, bounds=(0, 100)) for a budget and bounds; rows are given "
-                "to fit.",
-                got="one by its position, which in KMeans is the number of clusters, and in DPM is not",
+                "The parameters of DPM are keyword-only.",
+                "Write DPM(n_clusters=5) for five clusters, DPM(epsilon=1.0, bounds=(0, 100)) for a budget and bounds; pass the rows to fit.",
+                got="a positional argument, which is the number of clusters in KMeans but not in DPM",
             )
         init(*places, **parameters)
 
@@ -65,84 +64,88 @@ def named_only(init: Callable[_Parameters, None]) -> Callable[_Parameters, None]
 
 
 class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
-    """Clusters of sensitive rows that may be published: differentially private, without choosing k.
+    """Differentially private clustering that does not need the number of clusters.
 
-    DPM cuts the data along columns where it is sparse between two humps, chooses every cut privately, joins leaves
-    between which rows lie, and releases noisy centres and sizes. ``docs/how-it-works.md`` shows it in pictures.
+    DPM cuts the data along columns where it is sparse between two peaks, selects every cut privately, merges leaves
+    that are connected by rows, and releases noisy centres and sizes. See ``docs/how-it-works.md`` for an illustrated explanation.
 
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy budget: the smaller, the more private and the noisier.
+        Privacy budget. Smaller values give stronger privacy and more noise.
     delta : float, default=1e-7
-        Probability with which the bound may fail; well below 1 / (number of people), and at least 1e-300. 0 gives pure epsilon.
+        Probability that the epsilon bound fails. Should be well below 1 / (number of people); must be 0 (pure epsilon) or at least
+        1e-300.
     bounds : pair, list of pairs, mapping from column name to pair, or Schema
-        Range of every column, known *without looking at the data*. Values beyond are clipped. A third item
-        ``"int"`` marks whole numbers, ``"float"`` the contrary; without it the column's type decides. ``"log"`` puts
-        a positive column on a log scale, for values that differ by ratios, such as incomes. A list of texts in place of a
-        pair declares categories, ``{"plan": ["basic", "premium"]}``; see `Category`.
+        Range of every column, known *without looking at the data*. Values outside the range are clipped. An optional third item
+        marks the column as integers (``"int"``) or not (``"float"``); by default, the column's type decides. ``"log"`` uses a log
+        scale for a positive column whose values differ by ratios, such as incomes. A list of strings instead of a pair
+        declares categories, ``{"plan": ["basic", "premium"]}``; see `Category`.
     n_clusters : int, default=None
-        None lets the data decide: valleys and bridges. With k, the tree cuts wherever it is emptiest, and its many leaves are
-        merged to k clusters, which private Lloyd steps improve (the paper's variant only merges: at most k).
+        If None, the number of clusters is determined from the data (valleys and bridges). If given, the tree cuts wherever the data
+        is emptiest, its many leaves are merged into `n_clusters` clusters, and private Lloyd steps refine them (the paper's
+        variant only merges, into at most `n_clusters`).
     variant : {"default", "paper"}, default="default"
-        "paper" uses the paper's scores, shares, composition and averages, corrected where its guarantee failed.
+        "paper" uses the paper's scores, budget shares, composition and averages, corrected where its guarantee failed.
     rows_per_person : int, default=1
-        Most rows that one person can have in the table. Every sensitivity is multiplied by it.
+        Maximum number of rows per person. Every sensitivity is multiplied by it.
     person_id : str, default=None
-        Column that tells to whom a row belongs. At most `rows_per_person` rows of each person are kept, chosen at random,
-        before anything else. Ids are taken as they are written ("7" and "007" are two people) and must be of one type. None: nobody
-        has more rows than that, and you vouch for it.
+        Column that identifies the person a row belongs to. At most `rows_per_person` rows of each person are kept, chosen at
+        random, before anything else. Ids are compared exactly as written ("7" and "007" are two people) and must all have the same
+        type. If None, you guarantee that nobody has more than `rows_per_person` rows.
     on_missing : {"error", "drop", "middle"}, default="error"
-        What happens to missing or infinite values: an error, the row is left out, or the middle of the bounds.
+        How to handle missing or infinite values: raise an error, drop the row, or replace them with the middle of the bounds.
     max_depth : int, default=None
-        Most levels of cuts, 0 to 12. None: 12, and 7 with `n_clusters` and in the paper's variant.
+        Maximum number of levels of cuts, from 0 to 12. If None, 12, or 7 with `n_clusters` and in the paper's variant.
     windows : int, default=128
-        Narrowest intervals per column in which rows are counted (default variant), 2 to 2**14. Valleys are also looked for
-        in intervals of 2, 4, ... times their width, up to a sixteenth of the range.
+        Number of the narrowest intervals per column in which rows are counted (default variant), from 2 to 2**14. Valleys are
+        also searched for in intervals of 2, 4, ... times their width, up to a sixteenth of the range.
     t, q : float, default=0.3, 1/12
-        Shape of centreness, ``t >= 2q``.
+        Shape of the centreness score, ``t >= 2q``.
     alpha : float, default=None
-        Weight of emptiness, used with `n_clusters` and in the paper's variant. None: 5 as in the paper, but 3 where leaves are
-        merged to k clusters: more leaves to merge. The 3 helped on data without valleys (UCI Letters) and made no clear
-        difference elsewhere.
+        Weight of emptiness, used with `n_clusters` and in the paper's variant. If None, 5 as in the paper, but 3 if leaves are
+        merged into k clusters, which gives more leaves to merge. The 3 helped on data without valleys (UCI Letters) and made no
+        clear difference elsewhere.
     min_cluster_size : int, default=None
-        Least noisy number of rows on each side of a cut. None: 1/192 of all rows (1/128 with `n_clusters` and in the paper's
-        variant), and above the noise. A number is taken as it is, also below the noise, but without `n_clusters` never less
-        than 1/1024 of all rows.
+        Minimum noisy number of rows on each side of a cut. If None, 1/192 of all rows (1/128 with `n_clusters` and in the
+        paper's variant), and above the noise. A number is used as given, even below the noise, but without `n_clusters` never
+        less than 1/1024 of all rows.
     budget_shares : mapping, default=None
-        Shares of the budget for "splits", "counts", "bridges", "centres". With `n_clusters` there are no bridges; the
+        Shares of the budget for "splits", "counts", "bridges" and "centres". With `n_clusters` there are no bridges; the
         paper's variant has an "interval" instead.
     directions : int, default=0
-        Number of public directions, 0 to 64, along which cuts may be made besides the columns: weighted sums of the scaled
-        columns (but not of whole numbers with fewer than 128 values), for clusters that no single column separates. They
-        cost no budget, but time like a column each. Rules in `tree_` may name them (``release_.directions`` holds the
-        weights); centres and distances stay in the columns, so clusters much longer than they are apart are cut well but
-        labelled badly. Not in the paper's variant.
+        Number of public directions, from 0 to 64, along which cuts can be made in addition to the columns: weighted sums of the
+        scaled columns (excluding integer columns with fewer than 128 values), for clusters that no single column separates. They
+        cost no budget, but each takes as much time as a column. Rules in `tree_` may refer to them (``release_.directions``
+        contains the weights). Centres and distances still use the columns, so clusters that are much longer than the gap
+        between them are cut well but labelled poorly. Not available in the paper's variant.
     accountant : {"zcdp", "pld"}, default="zcdp"
-        How the costs of all draws become one epsilon. "pld" composes their privacy losses, which allows about 2.5 % less
-        noise for the same promise, and draws noise in smaller steps; needs ``delta > 0``, not in the paper's variant.
+        How the costs of all draws are converted to epsilon. "pld" composes their privacy losses, which needs about 2.5 % less
+        noise for the same guarantee, and draws noise in smaller steps. Requires ``delta > 0``; not available in the paper's
+        variant.
     random_state : int, RandomState, Generator or None, default=None
-        None draws secure noise. Anything else makes a reproducible research run that must not be released.
+        None draws secure noise. Any other value makes the run reproducible, for research only: its result must not be released.
 
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (n_clusters_, n_features_in_)
-        Released centres, largest cluster first. In place of a column of categories there is one column per category, with
-        its share in the cluster (``release_.schema.centre_names``).
+        Released centres, largest cluster first. A categorical column is replaced by one column per category, with its share in
+        the cluster (``release_.schema.centre_names``).
     cluster_sizes_ : ndarray of shape (n_clusters_,)
-        Released sizes, with noise, so not whole: of the cells nearest to each centre (in the paper's variant of the leaves).
+        Released noisy sizes, so not integers: the number of rows nearest to each centre (in the paper's variant, of the leaves).
     n_clusters_ : int
     tree_ : Tree
         Released cuts with their strengths; prints as rules. ``tree_.cut(k)`` gives other clusters of the same leaves.
     privacy_ : PrivacyStatement
-        What was promised and what was drawn for it; prints in words, ``to_json()`` for machines.
+        The privacy guarantee and every draw behind it. Prints as text; use ``to_json()`` for machines.
     release_ : Release
-        All of the above in one object that can be saved and published.
+        All of the above in one object, which can be saved and published.
     labels_ : ndarray of shape (n_samples,)
-        Sensitive: cluster of every row of `X`, -1 for rows left out for missing values. Not kept in pickles, copies or files.
+        Sensitive: cluster of every row of `X`, -1 for rows dropped because of missing values. Not kept in pickles, copies or
+        files.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Only if the table had column names.
+        Defined only if the table has column names.
 
     Examples
     --------
@@ -196,7 +199,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         self.random_state = random_state
 
     def check_parameters(self) -> None:
-        """Raise `ParameterError` if a parameter other than the bounds is wrong. Nothing is read or spent."""
+        """Raise `ParameterError` if a parameter other than the bounds is invalid. Reads and spends nothing."""
         self._settings()
 
     def fit(
@@ -210,31 +213,31 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         resources: Resources | None = None,
         data_set: str | None = None,
     ) -> DPM:
-        """Cluster the rows of `X`. Spends the budget once; each further fit on the same rows spends it again.
+        """Cluster the rows of `X`. Each fit spends the budget, including repeated fits on the same rows.
 
         Parameters
         ----------
         X : table of shape (n_samples, n_features)
-            In memory: NumPy array, or pandas, polars or Arrow table. Of any size: path, glob or folder of Parquet, CSV or
-            Arrow files, or a list of these, or of `dpmondrian.tables.Source` where a delimiter or a query must be
-            said; DuckDB relation; polars LazyFrame; Arrow Dataset; function that returns a new Arrow RecordBatchReader at each
-            call. Of all these only the columns that `bounds` names are read. On a cluster: Spark or Dask DataFrame, Dask Array;
-            dpmondrian must be installed on the workers.
+            In memory: NumPy array, or pandas, polars or Arrow table. Larger than memory: path, glob pattern or folder of Parquet,
+            CSV or Arrow files, a list of these, or a list of `dpmondrian.tables.Source` to specify a delimiter or a query; DuckDB
+            relation; polars LazyFrame; Arrow Dataset; function that returns a new Arrow RecordBatchReader on each call. From these,
+            only the columns named in `bounds` are read. On a cluster: Spark or Dask DataFrame, Dask Array; dpmondrian must be
+            installed on the workers.
         y : ignored
         budget : Budget or path of its file, optional
-            The ledger of this data set. It is charged before the first value is released, and refuses what would go over its
+            The budget of this data set. It is charged before the first value is released, and refuses charges that would exceed its
             total.
         checkpoint : path, optional
-            File for what is released, as it is drawn; nothing exact is in it. If the fit is killed, the same call continues it:
-            what was drawn is taken from the file, and nothing is spent twice. Never continue two copies of one file. The file of a
-            finished run is refused (`FinishedRunError`, which has the release): delete it for a new run.
+            File that records released values as they are drawn; it contains nothing exact. If the fit is killed, the same call
+            resumes it: earlier draws are read from the file, and nothing is spent twice. Never resume two copies of one file. The
+            file of a finished run is refused (`FinishedRunError`, which carries the release): delete it to start a new run.
         progress : callable, optional
-            Called with the name of what is drawn, how many draws of the plan are behind, and how many there are in all; in the
-            thread that computes.
+            Called with the name of the current draw, the number of completed draws and the total number of draws, in the thread that
+            computes.
         resources : Resources, optional
             Memory, threads and folder for temporary data, for tables on this machine.
         data_set : str, optional
-            Name of the data set, which is published with the release. None: the one in the budget file, if there is one.
+            Name of the data set, published with the release. If None, the name in the budget file, if any.
 
         Returns
         -------
@@ -242,9 +245,9 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
 
         Notes
         -----
-        In the main thread of a process, the fit is computed in another one. What the handler of a signal raises meanwhile, such as
-        KeyboardInterrupt, is raised within a second, and nothing is charged or drawn afterwards. What was charged stays charged;
-        a `checkpoint` keeps what was drawn for it.
+        When called from the main thread, the fit runs in another thread. Exceptions from signal handlers, such as KeyboardInterrupt,
+        are raised within a second, and nothing is charged or drawn afterwards. Earlier charges remain; a `checkpoint` keeps what
+        was drawn for them.
         """
         settings = self._settings()
         seed = check.seed_of(self.random_state)
@@ -255,7 +258,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         else:
             warnings.warn(
                 "random_state is set: the noise of this run can be reproduced, so its result protects nobody and must not "
-                "be released. Leave random_state=None for results to publish.",
+                "be released. Use random_state=None for results that you want to publish.",
                 NotReleasableWarning,
                 stacklevel=2,
             )
@@ -346,12 +349,11 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
 
     @property
     def labels_(self) -> NDArray[np.int32]:
-        """Sensitive: the cluster of every row of the table, -1 for rows with missing values that were left out."""
+        """Sensitive: the cluster of every row of the table, -1 for rows dropped because of missing values."""
         labels: NDArray[np.int32] | None = self.__dict__.get("_labels")
         if labels is None:
             raise AttributeError(
-                "labels_ is there only after a fit on a table in memory, and not in copies, pickles or loaded releases. Call "
-                "predict with the table."
+                "labels_ is only available after a fit on a table in memory, and not in copies, pickles or loaded releases. Call predict with the table."
             )
         return labels
 
@@ -361,11 +363,11 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         return self._labels if "_labels" in self.__dict__ else self.predict(X)
 
     def predict(self, X: Any) -> Any:
-        """Return the nearest cluster of every row: sensitive, stays with the holder of the rows.
+        """Return the nearest cluster of every row. The result is sensitive and must not be published.
 
-        Nearest is by distance to the centre, as in KMeans; at the edges this may be another cluster than the one whose
-        rule in `tree_` the row fulfils. Rows are clipped to the bounds first. Columns of a named table may come in any order. With
-        ``on_missing="drop"`` a row with missing values gets -1.
+        Rows are assigned to the nearest centre, as in KMeans; at the edges, this may be a different cluster than the one whose rule
+        in `tree_` the row matches. Rows are clipped to the bounds first. Columns of a named table can be in any order. With
+        ``on_missing="drop"``, a row with missing values gets the label -1.
 
         Parameters
         ----------
@@ -375,17 +377,17 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         Returns
         -------
         labels : int32 array of shape (n_samples,)
-            For a Spark DataFrame a column to be used with it, ``X.withColumn("cluster", model.predict(X))``; for a Dask
-            DataFrame or Array a Dask Series or Array: nothing is computed yet.
+            For a Spark DataFrame, a column to use with it: ``X.withColumn("cluster", model.predict(X))``. For a Dask DataFrame or
+            Array, a Dask Series or Array. Both are evaluated lazily.
         """
         return undisturbed(carried(X, lambda: self._source(X).labels(self._labeller.labels, Resources())))
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """Return the distance of every row to every centre: sensitive, stays with the holder of the rows.
+        """Return the distance of every row to every centre. The result is sensitive and must not be published.
 
-        Differences are brought to a common scale by the columns' ranges (`Schema.weights`); with equal bounds
-        for all columns this is the Euclidean distance. On a log scale they are differences of logarithms. Rows are clipped
-        to the bounds first. For tables on this machine.
+        Differences are scaled by the columns' ranges (`Schema.weights`); with equal bounds for all columns, this is the Euclidean
+        distance. On a log scale, they are differences of logarithms. Rows are clipped to the bounds first. Only for tables on this
+        machine.
         """
         return undisturbed(partial(self._distances, X))
 
@@ -393,20 +395,20 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         source = self._source(X)
         if not isinstance(source, LocalSource):
             raise DataError(
-                "The distances of rows on a cluster are not computed.",
+                "Distances are not computed for tables on a cluster.",
                 "Call predict, or transform with a part of the table in memory.",
             )
         return source.mapped(self._labeller.distances, np.empty((0, self.n_clusters_)), Resources())
 
     def plot(self, x: str | None = None, y: str | None = None, ax: Any = None) -> Any:
-        """Draw clusters and cuts in two columns with matplotlib, and return the axes. Only released values are drawn.
+        """Plot clusters and cuts in two columns with matplotlib, and return the axes. Uses only released values.
 
         Parameters
         ----------
         x, y : str, optional
-            Columns (``release_.schema.centre_names``); None for the ones that are cut first.
+            Columns to plot (``release_.schema.centre_names``). If None, the columns that are cut first.
         ax : matplotlib Axes, optional
-            Where to draw; None for a new figure.
+            Axes to draw on. If None, a new figure is created.
         """
         check_is_fitted(self)
         from dpmondrian.show.plots import plot_clusters
@@ -414,15 +416,15 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         return plot_clusters(self.release_, x, y, ax)
 
     def save(self, path: str | Path) -> None:
-        """Write the release (centres, sizes, tree, privacy statement) to a JSON file, whole or not at all; see `Release.save`."""
+        """Save the release (centres, sizes, tree, privacy statement) atomically to a JSON file; see `Release.save`."""
         check_is_fitted(self)
         self.release_.save(path)
 
     @classmethod
     def load(cls, path: str | Path) -> DPM:
-        """Return a fitted estimator from a saved release: it predicts, and holds no rows.
+        """Load a fitted estimator from a saved release. It can predict, and contains no rows.
 
-        Raises `ReleaseFileError` for a file that is no release, or contradicts itself.
+        Raises `ReleaseFileError` if the file is not a release, or is inconsistent.
         """
         release = Release.load(path)
         privacy = release.privacy
@@ -454,7 +456,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         if schema.categories.keys() != table.categories.keys():
             raise ParameterError(
                 parameter="bounds",
-                rule="must be a mapping by column name, or a Schema, where it declares categories",
+                rule="must be a mapping by column name or a Schema if it declares categories",
                 got="a list",
                 way_out=WayOut.NAME_COLUMNS,
             )

@@ -15,8 +15,8 @@
         └── FinishedRunError               the run in the checkpoint is finished; the error has its release
 
     NotReleasableWarning (UserWarning)     the noise of this run can be reproduced: research only
-    WeakPromiseWarning (UserWarning)       epsilon or delta is so large that little is promised
-    FewRowsWarning (UserWarning)           too few rows for what was asked: expect noise
+    WeakPromiseWarning (UserWarning)       epsilon or delta is so large that the guarantee is weak
+    FewRowsWarning (UserWarning)           too few rows for this budget: expect noise
 
 An error is made from fields: what is wrong (of a parameter: its name and rule), the value that was given, and a way out. `str`
 puts them together as a sentence for Python; another front end, such as the command line, has its own `Wording`.
@@ -61,29 +61,26 @@ class WayOut(Enum):
 
     LET_DPM_CHOOSE = "Use None to let DPM choose."
     GIVE_BOUNDS = (
-        "Give bounds that are known without the data, for instance bounds={'age': (0, 120), 'children': (0, 12, 'int')}, or "
+        "Pass bounds that are known without the data, for example bounds={'age': (0, 120), 'children': (0, 12, 'int')}, or "
         "bounds=(0, 1) for all columns."
     )
     HANDLE_MISSING = (
-        "Use on_missing='drop' to leave such rows out, or on_missing='middle' to replace missing values with the middle of the "
+        "Use on_missing='drop' to drop these rows, or on_missing='middle' to replace missing values with the middle of the "
         "column's bounds."
     )
-    DROP_UNKNOWN_PEOPLE = "Use on_missing='drop' or on_missing='middle' to leave out rows whose person is unknown."
-    NAME_COLUMNS = "Give the bounds as a mapping, for instance bounds={'age': (0, 120), 'plan': ['basic', 'premium']}."
-    NUMBER_COLUMNS = "For an array, whose columns are only numbered, give a list of pairs."
-    OTHER_FOLDER = "Give another folder (TMPDIR, or Resources(folder=...)), or raise the memory limit."
-    MORE_SPACE = "Give a folder with more space (TMPDIR, or Resources(folder=...)), or raise the memory limit."
+    DROP_UNKNOWN_PEOPLE = "Use on_missing='drop' or on_missing='middle' to drop rows whose person is unknown."
+    NAME_COLUMNS = "Pass the bounds as a mapping, for example bounds={'age': (0, 120), 'plan': ['basic', 'premium']}."
+    NUMBER_COLUMNS = "For an array, which has no column names, pass a list of pairs."
+    OTHER_FOLDER = "Use another folder (TMPDIR, or Resources(folder=...)), or increase the memory limit."
+    MORE_SPACE = "Use a folder with more space (TMPDIR, or Resources(folder=...)), or increase the memory limit."
     QUERY_DATABASE = "Pass a DuckDB relation, such as duckdb.connect('shop.duckdb', read_only=True).sql('FROM people')."
-    SELECT_ROWS = "For instance query='SELECT age, income FROM people'."
+    SELECT_ROWS = "For example query='SELECT age, income FROM people'."
     COPY_FILES = "Pass pyarrow.dataset.dataset(address), or a DuckDB relation."
-    LESS_NOISE = "Raise 'epsilon', or lower 'rows_per_person'."
-    FINER_NOISE = "Use accountant='zcdp', or lower 'epsilon'."
-    ALLOW_CUTS = (
-        "Add a numeric column, or allow cuts between categories: Category(name, categories, cut=True), or 'cut = true' in a "
-        "schema file; or give 'n_clusters'."
-    )
+    LESS_NOISE = "Increase 'epsilon', or decrease 'rows_per_person'."
+    FINER_NOISE = "Use accountant='zcdp', or decrease 'epsilon'."
+    ALLOW_CUTS = "Add a numeric column, or allow cuts between categories: Category(name, categories, cut=True), or 'cut = true' in a schema file, or set 'n_clusters'."
     TAKE_RELEASE = (
-        "For a new run delete the file, or give another one. If the run was stopped before its release was saved, catch "
+        "To start a new run, delete the file or use another one. If the run was stopped before its release was saved, catch "
         "FinishedRunError: its 'release' attribute is the release, which is paid for."
     )
 
@@ -213,11 +210,11 @@ def _text_of(value: Any) -> str:
 
 
 class ParameterError(DPMondrianError, ValueError):
-    """A parameter breaks its rule; the message names parameter, rule, value and way out."""
+    """A parameter is invalid. The message names the parameter, the rule, the value and a solution."""
 
 
 class BoundsError(ParameterError):
-    """Bounds are missing, reversed, equal, not finite, or do not fit the columns."""
+    """Bounds are missing, reversed, equal, not finite, or do not match the columns."""
 
 
 class DataError(DPMondrianError, ValueError):
@@ -225,36 +222,36 @@ class DataError(DPMondrianError, ValueError):
 
 
 class ReleaseFileError(DPMondrianError, ValueError):
-    """A saved release is not a release, is damaged, or is of a newer format."""
+    """A file is not a saved release, is damaged, or has a newer format."""
 
 
 class OutputError(DPMondrianError, OSError):
-    """A result cannot be written where it should go; what was there before is unchanged."""
+    """A result cannot be written to its destination. Existing files are unchanged."""
 
 
 class RandomnessError(DPMondrianError, OSError):
-    """The secure generator of this system is missing or broken. Nothing was drawn with it."""
+    """The secure random generator of this system is missing or broken. Nothing was drawn with it."""
 
 
 class PlotsMissingError(DPMondrianError):
-    """Nothing can be drawn, because matplotlib is not installed."""
+    """Plots are not available because matplotlib is not installed."""
 
 
 class BudgetError(DPMondrianError, RuntimeError):
-    """A plan or a draw would cost more than the budget allows. Nothing was released by it."""
+    """A plan or a draw would cost more than the budget allows. Nothing was released."""
 
 
 class CheckpointError(DPMondrianError, RuntimeError):
-    """A checkpoint is damaged, of another run, in use, or cannot be written. Nothing was released that is not kept there."""
+    """A checkpoint is damaged, belongs to another run, is in use, or cannot be written. Everything released is kept in it."""
 
 
 class FinishedRunError(CheckpointError):
-    """The run in a checkpoint is finished, and its release may be that of other rows. Nothing was drawn or spent.
+    """The run in a checkpoint is finished, and its release may be of different rows. Nothing was drawn or spent.
 
     Attributes
     ----------
     release : Release
-        What the run released, already paid for: for a process that was killed before it could save it.
+        The release of the run, already paid for, in case the process was killed before it could save it.
     """
 
     def __init__(self, problem: str = "", way_out: str | WayOut = "", *, release: Any, **fields: Any) -> None:
@@ -267,8 +264,8 @@ class NotReleasableWarning(UserWarning):
 
 
 class WeakPromiseWarning(UserWarning):
-    """Epsilon or delta is so large that the release promises little to the people in the table."""
+    """Epsilon or delta is so large that the guarantee for the people in the table is weak."""
 
 
 class FewRowsWarning(UserWarning):
-    """By its released count the table has too few rows for clusters to be found with this budget."""
+    """Judging by its released count, the table has too few rows for clusters to be found with this budget."""

@@ -98,7 +98,7 @@ def test_charges_add_up(budget):
     assert state.spent_epsilon == pytest.approx(1.0)
     assert state.spent_delta == pytest.approx(1e-6)
     assert max(state.left) < 1e-9
-    with pytest.raises(BudgetError, match="epsilon of 1, 1 is spent, and 1e-06 was asked for"):
+    with pytest.raises(BudgetError, match="epsilon of 1, 1 is already spent, and 1e-06 was requested"):
         budget.charge(1e-6, 0, "too much")
 
 
@@ -108,10 +108,10 @@ def test_charges_add_up(budget):
         (
             0.7,
             0.0,
-            "a total epsilon of 1, 0.4 is spent, and 0.7 was asked for. Nothing was charged. Ask for at most 0.6",
+            "a total epsilon of 1, 0.4 is already spent, and 0.7 was requested. Nothing was charged. Request at most 0.6",
         ),
         (0.6 + 1e-8, 0.0, "total epsilon"),
-        (0.1, 6e-7, "a total delta of 1e-06, 5e-07 is spent, and 6e-07 was asked for"),
+        (0.1, 6e-7, "a total delta of 1e-06, 5e-07 is already spent, and 6e-07 was requested"),
     ],
 )
 def test_too_much_is_refused_and_not_charged(budget, path, epsilon, delta, words):
@@ -179,7 +179,7 @@ def test_units_in_the_words_of_version_1_are_read(budget, path, words, unit):
 )
 def test_units_in_other_words_are_refused(budget, path, words):
     as_version_1(budget, path, words)
-    with pytest.raises(BudgetError, match="damaged or no budget file"):
+    with pytest.raises(BudgetError, match="damaged or not a budget file"):
         budget.read()
 
 
@@ -250,7 +250,9 @@ def test_a_run_that_is_continued_is_charged_once(budget, path):
     assert path.read_bytes() == before
     assert (budget.find("run-1").epsilon, budget.find("run-1").is_released) == (0.6, False)
     for other in ((0.5, 1e-7, "x", None), (0.6, 0.0, "x", None), (0.6, 1e-7, "x", unit_of(2, None))):
-        with pytest.raises(BudgetError, match=r"has another charge with the id 'run-1'. Nothing was charged"):
+        with pytest.raises(
+            BudgetError, match=r"already has a different charge with the id 'run-1'. Nothing was charged"
+        ):
             budget.charge(*other, "run-1")
     budget.finish("run-1", SHA)
     assert budget.find("run-1").is_released
@@ -262,7 +264,7 @@ def test_a_run_that_is_continued_is_charged_once(budget, path):
 
 def test_create_never_overwrites(budget, path, tmp_path):
     before = path.read_bytes()
-    with pytest.raises(BudgetError, match="exists and is not overwritten"):
+    with pytest.raises(BudgetError, match="already exists"):
         Budget.create(path, 5.0, 0.0)
     assert path.read_bytes() == before
     (tmp_path / "link.json").symlink_to(tmp_path / "nowhere")
@@ -277,7 +279,7 @@ def test_create_never_overwrites(budget, path, tmp_path):
 def test_a_missing_file_tells_the_way_out(path, tmp_path):
     for action in (Budget(path).read, lambda: Budget(path).charge(0.1, 0, "x"), lambda: Budget(path).finish("x", None)):
         with pytest.raises(
-            BudgetError, match=r"does not exist\. Make it with: dpm budget new .*json --epsilon E --delta D"
+            BudgetError, match=r"does not exist\. Create it with: dpm budget new .*json --epsilon E --delta D"
         ):
             action()
     for action in (
@@ -406,7 +408,7 @@ def test_files_that_are_no_files(budget, path, tmp_path):
     (tmp_path / "link.json").symlink_to(path)
     (tmp_path / "folder.json").mkdir()
     os.mkfifo(tmp_path / "pipe.json")
-    for name, words in (("link", "links are refused"), ("folder", "EISDIR|regular file"), ("pipe", "regular file")):
+    for name, words in (("link", "links are not accepted"), ("folder", "EISDIR|regular file"), ("pipe", "regular file")):
         for action in (
             Budget(tmp_path / f"{name}.json").read,
             lambda n=name: Budget(tmp_path / f"{n}.json").charge(0.1, 0, "x"),
@@ -415,7 +417,7 @@ def test_files_that_are_no_files(budget, path, tmp_path):
                 action()
             assert "damaged" not in str(caught.value)
     os.link(path, tmp_path / "copy.json")
-    with pytest.raises(BudgetError, match="several names"):
+    with pytest.raises(BudgetError, match="several hard links"):
         budget.charge(0.1, 0, "x")
 
 
@@ -429,7 +431,7 @@ def test_a_lowered_total_leaves_nothing(budget, path):
     budget.charge(0.5, 0, "x")
     path.write_text(path.read_text().replace('"epsilon": 1.0', '"epsilon": 0.25'))
     assert budget.read().left == (0.0, 1e-6)
-    with pytest.raises(BudgetError, match="Ask for at most 0,"):
+    with pytest.raises(BudgetError, match="Request at most 0,"):
         budget.charge(0.1, 0, "x")
 
 
@@ -463,7 +465,7 @@ def test_a_held_lock_is_told(budget, path):
     holder = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         assert holder.stdout.readline() == "held\n"
-        with pytest.raises(BudgetError, match=r"is locked by another process, for more than 0\.2 seconds"):
+        with pytest.raises(BudgetError, match=r"has been locked by another process for more than 0\.2 seconds"):
             Budget(path, timeout=0.2).charge(0.1, 0, "x")
         assert budget.read().entries == ()
     finally:
@@ -486,7 +488,7 @@ def test_a_lock_that_is_deleted_during_a_charge_loses_no_charge(budget, path, mo
     def meanwhile(*arguments, **keywords):
         monkeypatch.setattr(budget_module, "put_file", real)
         os.unlink(f"{path}.lock")
-        with pytest.raises(BudgetError, match="is locked by another process"):
+        with pytest.raises(BudgetError, match="locked by another process"):
             Budget(path, timeout=0.05).charge(0.2, 0, "second")
         real(*arguments, **keywords)
 
@@ -521,7 +523,7 @@ def test_a_read_only_budget_is_not_changed(budget, path, change):
     budget.charge(0.1, 0, "before", entry_id="an-id")
     path.chmod(0o444)
     before = path.read_bytes()
-    with pytest.raises(BudgetError, match=r"is read-only \(mode 0444\) and is not changed.*chmod u\+w"):
+    with pytest.raises(BudgetError, match=r"is read-only \(mode 0444\) and was not changed.*chmod u\+w"):
         change(budget)
     assert path.read_bytes() == before
     assert len(budget.read().entries) == 1

@@ -80,7 +80,7 @@ def test_a_finished_run_makes_no_more_draws(path):
         assert journal.release == SHA
         journal.recall("count", 0, (2,))
         journal.recall("coarse sums", None, (2, 2))
-        with pytest.raises(CheckpointError, match="other draws"):
+        with pytest.raises(CheckpointError, match="different draws"):
             journal.recall("radius", 1, (1,))
     assert path.read_bytes() == before
 
@@ -90,7 +90,7 @@ def test_a_finished_run_makes_no_more_draws(path):
 )
 def test_another_draw_than_the_kept_one_is_refused(path, asked):
     begin(path)
-    with Checkpoint(path).held(FACTS, 3) as journal, pytest.raises(CheckpointError, match="holds other draws"):
+    with Checkpoint(path).held(FACTS, 3) as journal, pytest.raises(CheckpointError, match="contains different draws"):
         journal.recall(*asked)
 
 
@@ -98,7 +98,7 @@ def test_a_run_that_ends_before_its_kept_draws_is_refused(path):
     begin(path)
     with Checkpoint(path).held(FACTS, 3) as journal:
         journal.recall("count", 0, (2,))
-        with pytest.raises(CheckpointError, match="holds other draws"):
+        with pytest.raises(CheckpointError, match="contains different draws"):
             journal.finish(SHA)
 
 
@@ -158,7 +158,7 @@ def test_any_changed_byte_is_found(path):
             changed = bytearray(content)
             changed[position] ^= change
             path.write_bytes(changed)
-            with pytest.raises(CheckpointError, match="is damaged or no checkpoint"):
+            with pytest.raises(CheckpointError, match="is damaged or not a checkpoint"):
                 Checkpoint(path).read()
 
 
@@ -188,7 +188,7 @@ def test_lines_of_another_run_are_found(path, tmp_path):
 )  # fmt: skip
 def test_other_files_are_refused_and_left_alone(path, content):
     path.write_bytes(content)
-    with pytest.raises(CheckpointError, match="damaged or no checkpoint") as caught:
+    with pytest.raises(CheckpointError, match="damaged or not a checkpoint") as caught:
         Checkpoint(path).read()
     assert len(str(caught.value)) < 500
     with pytest.raises(CheckpointError), Checkpoint(path).held(FACTS, 3):
@@ -217,7 +217,7 @@ def test_links_and_folders_are_refused(path, tmp_path):
         with pytest.raises(CheckpointError, match=words), Checkpoint(tmp_path / name).held(FACTS, 3):
             pytest.fail("the run must not begin")
     os.link(path, tmp_path / "second name")
-    with pytest.raises(CheckpointError, match="several names"):
+    with pytest.raises(CheckpointError, match="several hard links"):
         Checkpoint(path).read()
     with (
         pytest.raises(CheckpointError, match="folder that does not exist"),
@@ -230,7 +230,7 @@ def test_links_and_folders_are_refused(path, tmp_path):
 def test_a_link_that_comes_meanwhile_is_not_followed(path, tmp_path):
     with Checkpoint(path).held(FACTS, 3) as journal:
         path.symlink_to(tmp_path / "nowhere")
-        with pytest.raises(CheckpointError, match="somebody else"):
+        with pytest.raises(CheckpointError, match="someone else"):
             journal.begin()
     assert not (tmp_path / "nowhere").exists()
     assert names_beside(path) == []
@@ -314,7 +314,7 @@ def test_an_error_of_the_disk_stops_the_run_and_it_can_be_continued(path, monkey
         journal.begin()
         journal.keep("count", 0, FIRST)
         monkeypatch.setattr(os, call, failing)
-        with pytest.raises(CheckpointError, match=r"thrown away before anybody saw it.*ENOSPC"):
+        with pytest.raises(CheckpointError, match=r"discarded before anyone saw it.*ENOSPC"):
             journal.keep("coarse sums", None, SECOND)
         monkeypatch.undo()
         with pytest.raises(AssertionError):  # nothing may follow half a line

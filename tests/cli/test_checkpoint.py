@@ -330,7 +330,7 @@ def test_other_files_and_runs_of_others_are_refused(dpm, arguments, people, tmp_
     (tmp_path / "run.ckpt").write_text("a note")
     refused = dpm(*arguments)
     assert refused.code == 1
-    assert "is damaged or no checkpoint" in refused.err
+    assert "is damaged or not a checkpoint" in refused.err
     assert (tmp_path / "run.ckpt").read_text() == "a note"
     assert Budget(tmp_path / "budget.json").read().entries == ()
 

@@ -75,7 +75,7 @@ def test_damage_in_the_middle(fails, visits):
     header = pq.ParquetFile(path).metadata.row_group(7).column(1).data_page_offset
     content[header : header + 30] = b"\xff" * 30
     path.write_bytes(content)
-    fails("2.parquet' is damaged or cut off", "visits")
+    fails("2.parquet' is damaged or truncated", "visits")
 
 
 @pytest.mark.parametrize("options", [[], ["--person-id", "who"]], ids=["rows", "persons"])
@@ -90,13 +90,13 @@ def test_a_file_that_disappears(fails, visits, tmp_path_factory, monkeypatch):
     elsewhere = tmp_path_factory.mktemp("elsewhere") / "3.parquet"
     write_people(elsewhere)
     when_read(monkeypatch, 0.3, elsewhere.unlink)
-    fails("3.parquet' is no longer there. Put it back", "visits", elsewhere)
+    fails("3.parquet' no longer exists. Restore it", "visits", elsewhere)
     fails("3.parquet' does not exist", "visits", elsewhere)
 
 
 def test_a_file_that_is_changed(fails, visits, monkeypatch):
     when_read(monkeypatch, 0.3, lambda: os.utime(visits / "2.parquet", ns=(1, 1)))
-    fails("2.parquet' was changed while it was in use", "visits")
+    fails("2.parquet' was modified during the run", "visits")
 
 
 def test_columns_that_differ(fails, visits):
@@ -116,7 +116,7 @@ def test_nothing_there(fails, visits, tmp_path):
 
 def test_several_formats(fails, visits):
     (visits / "notes.csv").write_text("age,bmi\n1,2\n")
-    fails("must be of one format", "visits")
+    fails("must have the same format", "visits")
 
 
 FORBIDDEN = """
@@ -161,7 +161,7 @@ def test_files_without_rights(dpm_process):
     assert done.out == "1\n" * 4
     told = [line for line in done.err.splitlines() if not line.startswith("Note: ")]
     assert len(told) == 4
-    assert all(line.startswith("Error: ") and "may not be read by you" in line for line in told)
+    assert all(line.startswith("Error: ") and "cannot be read: permission denied" in line for line in told)
 
 
 def small_files():
@@ -193,7 +193,7 @@ def test_a_full_folder_for_temporary_files(dpm_process, tmp_path, options):
         program=["-c", LITTLE_RESERVED], preexec_fn=small_files, env={**os.environ, "TMPDIR": str(tmp_path / "tmp")},
     )  # fmt: skip
     assert done.code == 1
-    assert done.err.startswith("Error: Coded rows could not be written to a temporary file: ")
+    assert done.err.startswith("Error: The encoded rows could not be written to a temporary file: ")
     assert "Use a folder with more space (TMPDIR), or increase --memory." in done.err
     assert done.err.count("\n") == 1
     assert written(tmp_path) == before
@@ -212,6 +212,6 @@ def test_a_full_disk_while_labels_are_written(dpm, dpm_process, visits, tmp_path
         "predict", release, tmp_path / "rows.parquet", "--out", tmp_path / "labels.csv", preexec_fn=small_files
     )
     assert done.code == 1
-    assert done.err.startswith(f"Error: '{tmp_path / 'labels.csv'}' cannot be written: files may not become that large")
+    assert done.err.startswith(f"Error: '{tmp_path / 'labels.csv'}' cannot be written: files would exceed the size limit")
     assert done.err.count("\n") == 1
     assert written(tmp_path) == before

@@ -105,7 +105,7 @@ def test_a_picture_is_written(tmp_path, suffix):
     [
         (("--rows", "0", *BOUNDS), "--rows"),
         (("--rows", "100"), "--bounds"),
-        (("--rows", "100", *BOUNDS, "--schema", "schema.toml"), "either"),
+        (("--rows", "100", *BOUNDS, "--schema", "schema.toml"), "exactly one of"),
         (("--rows", "100", "--bounds", "age"), "--bounds"),
         (("--rows", "100", "--bounds", "age=3:1"), "age"),
         (("--rows", "100", "--schema", "not there.toml"), "does not exist"),

@@ -26,10 +26,10 @@ def test_a_release_as_it_was_written_holds(published, dpm):
         assert told.code == 0
         assert "failed" not in told.out
         assert told.out.splitlines()[-2] == f"Digest: {json.loads(release.read_text())['digest']}"
-        assert "does not contradict itself" in told.out.splitlines()[-1]
+        assert "is consistent" in told.out.splitlines()[-1]
     found = json.loads(dpm("verify", release, "--budget", budget, "--json").out)
     assert found["holds"] is True
-    assert {"name": "budget", "state": "ok", "words": "the account was charged for this very release"} in found[
+    assert {"name": "budget", "state": "ok", "words": "the account was charged for exactly this release"} in found[
         "checks"
     ]
 

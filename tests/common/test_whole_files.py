@@ -115,7 +115,7 @@ def test_what_came_meanwhile_is_not_replaced(tmp_path):
             path.mkdir()
             (path / "a").write_text("theirs")
 
-    with pytest.raises(OutputError, match="meanwhile") as caught:
+    with pytest.raises(OutputError, match="in the meantime") as caught:
         write()
     assert (path / "a").read_text() == "theirs"
     kept, theirs = names_in(tmp_path)
@@ -281,7 +281,7 @@ def test_files_that_may_not_grow(tmp_path, way):
     first, *others = done.stdout.splitlines()
     assert first.startswith("False ")  # the block did not run
     assert len(others) == 3
-    assert all("may not become that large" in line for line in (first, *others))
+    assert all("would exceed the size limit" in line for line in (first, *others))
     assert names_in(tmp_path) == ["old.txt"]
     assert (tmp_path / "old.txt").read_text() == "old"
 
@@ -343,7 +343,7 @@ def test_a_disk_that_runs_full_leaves_nothing(small_disk):
 def test_files_are_not_overwritten_unless_told(tmp_path):
     path = tmp_path / "a.txt"
     write_file(path, "één\n")
-    with pytest.raises(OutputError, match="exists and is not overwritten"):
+    with pytest.raises(OutputError, match="already exists"):
         write_file(path, "two")
     assert path.read_bytes() == "één\n".encode()
     write_file(str(path), "two", overwrite=True)
@@ -360,7 +360,7 @@ def test_a_file_that_came_meanwhile_is_not_overwritten(tmp_path, monkeypatch):
         real_link(source, target)
 
     monkeypatch.setattr(os, "link", late)
-    with pytest.raises(OutputError, match="meanwhile"):
+    with pytest.raises(OutputError, match="in the meantime"):
         write_file(path, "ours")
     assert path.read_text() == "theirs"
     assert names_in(tmp_path) == ["a.txt"]
@@ -487,7 +487,7 @@ def test_a_full_disk_does_not_destroy_an_older_release(model, tmp_path):
     command = [sys.executable, "-c", SAVED_ON_A_FULL_DISK, str(path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert path.read_bytes() == before
-    assert "release.json' cannot be written: files may not become that large here" in done.stdout, done.stderr
+    assert "release.json' cannot be written: the file would exceed the size limit" in done.stdout, done.stderr
     assert os.listdir(tmp_path) == ["release.json"]
 
 
@@ -506,7 +506,7 @@ def test_what_is_read_only_or_no_file_is_not_replaced(model, tmp_path):
     path = tmp_path / "release.json"
     path.write_text("older")
     path.chmod(0o444)
-    with pytest.raises(OutputError, match=r"is read-only and is not overwritten.*chmod u\+w"):
+    with pytest.raises(OutputError, match=r"is read-only and was not overwritten.*chmod u\+w"):
         model.save(path)
     assert path.read_text() == "older"
     os.mkfifo(tmp_path / "pipe")

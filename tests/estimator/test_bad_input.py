@@ -134,7 +134,7 @@ def test_windows(blobs, value):
 @pytest.mark.parametrize("name", ["n_clusters", "min_cluster_size"])
 @pytest.mark.parametrize("value", [0, -1, 2.0, True, "3", math.nan], ids=repr)
 def test_optional_numbers(blobs, name, value):
-    assert_refused(ParameterError, [f"'{name}'", "a whole number", repr(value), "Use None"], blobs, **{name: value})
+    assert_refused(ParameterError, [f"'{name}'", "an integer", repr(value), "Use None"], blobs, **{name: value})
 
 
 @pytest.mark.parametrize("value", [2**14, 10**6, 10**30])
@@ -145,7 +145,7 @@ def test_more_clusters_than_can_be_counted(few_rows, value):
 @pytest.mark.parametrize(
     ("params", "fragments"),
     [
-        ({"t": 0.1}, ["'t'", "2q <= t <= 1", "0.1", "Raise 't' or lower 'q'"]),
+        ({"t": 0.1}, ["'t'", "2q <= t <= 1", "0.1", "Increase 't' or decrease 'q'"]),
         ({"t": 0.3, "q": 0.2}, ["'t'", "2q <= t <= 1", "q = 0.2"]),
         ({"t": 1.5}, ["'t'", "1.5"]),
         ({"t": math.nan}, ["'t'", "nan"]),
@@ -222,7 +222,7 @@ def test_choices_suggest_near_names(blobs, params, suggestion):
 
 @pytest.mark.parametrize("value", [-1, 1.5, "seed", True, [1]], ids=repr)
 def test_random_state(blobs, value):
-    assert_refused(ParameterError, ["'random_state'", repr(value), "Leave it at None"], blobs, random_state=value)
+    assert_refused(ParameterError, ["'random_state'", repr(value), "Use None for results"], blobs, random_state=value)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -236,7 +236,7 @@ def test_missing_values(blobs, value, variant):
 @pytest.mark.parametrize(
     ("X", "fragments"),
     [
-        (np.empty((5, 0)), ["0 feature(s)", "Give at least one column"]),
+        (np.empty((5, 0)), ["0 feature(s)", "Pass at least one column"]),
         (pd.DataFrame(index=range(5)), ["no columns", "at least one"]),
         (pl.DataFrame(), ["no columns", "at least one"]),
         (pa.table({}), ["no columns", "at least one"]),
@@ -281,7 +281,7 @@ DAYS = [datetime.date(2024, 1, day) for day in (1, 2, 3)]
     ids=range(10),
 )
 def test_columns_that_are_not_numbers_say_how_to_encode(frame):
-    fragments = ["Column 'kind'", "numbers", "Leave it out", "declare its categories", "not from the data"]
+    fragments = ["Column 'kind'", "numbers", "Remove it", "declare its categories", "not from the data"]
     assert_refused(DataError, fragments, frame)
 
 

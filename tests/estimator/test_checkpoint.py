@@ -145,7 +145,7 @@ def test_a_finished_run_is_refused_and_the_error_has_its_release(path, budget, m
     monkeypatch.setattr(Sampler, "noise", no_draw)
     monkeypatch.setattr(Sampler, "select", no_draw)
     again = model_of()
-    with pytest.raises(FinishedRunError, match=r"is finished, perhaps on other rows.*delete the file") as caught:
+    with pytest.raises(FinishedRunError, match=r"is finished, possibly on different rows.*delete the file") as caught:
         again.fit(table_of(again, rows), budget=budget, checkpoint=path)
     assert not hasattr(again, "release_")
     assert caught.value.release.to_json() == model.release_.to_json()

@@ -381,7 +381,7 @@ def test_damaged_files_are_refused(valid, path, new):
 
 @pytest.mark.parametrize("directions", [-1, 65, 0.5, True, None, "diagonal"], ids=repr)
 def test_directions_that_are_no_number_are_refused_before_the_table_is_read(directions):
-    with pytest.raises(ParameterError, match=r"'directions'.*whole number from 0 to 64.*Use 0") as caught:
+    with pytest.raises(ParameterError, match=r"'directions'.*integer from 0 to 64.*Use 0") as caught:
         DPM(bounds=(0, 1), directions=directions).fit(None)
     assert repr(directions) in str(caught.value)
 

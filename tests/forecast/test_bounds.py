@@ -152,5 +152,5 @@ def test_wrong_levels_and_cuts_are_refused(schema):
         cut_bound(make_design(1_000, schema, max_depth=0))
     with pytest.raises(ParameterError, match="smaller side"):
         GoodCut(peak=10, smaller_side=5)
-    with pytest.raises(ParameterError, match="rows >= 0"):
+    with pytest.raises(ParameterError, match="row counts >= 0"):
         GoodCut(peak=-1, smaller_side=5)

@@ -84,7 +84,7 @@ def test_what_follows_from_guesses_is_not_called_guaranteed():
 
 def test_with_several_rows_per_person_it_speaks_of_rows():
     text = str(forecast(20_000, PEOPLE, rows_per_person=3))
-    assert "Number of rows" in text
+    assert "Total number of rows" in text
     assert "people" not in text
 
 
@@ -120,7 +120,7 @@ def test_the_delta_that_it_suggests_is_well_below_one_in_n():
 def test_without_cuts_there_is_one_cluster():
     expected = forecast(20_000, PEOPLE, max_depth=0)
     assert expected.outlook.cluster_rows == 20_000
-    assert "nothing is cut" in str(expected)
+    assert "no cuts are made" in str(expected)
 
 
 @pytest.mark.parametrize(

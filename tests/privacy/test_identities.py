@@ -514,7 +514,7 @@ def test_objects_that_would_lose_their_type_on_the_way_are_refused():
     table = polars_objects(objects_of_one_person())
     in_pandas = pd.DataFrame({"who": pd.Series([DAY, pd.Timestamp(NOON)], dtype=object), "x": [1.0, 2.0]})
     for lost in (table.lazy(), lambda: table, lambda: in_pandas):
-        with pytest.raises(DataError, match="holds Python objects"):
+        with pytest.raises(DataError, match="contains Python objects"):
             kept_per_value(lost, 1)
 
 

@@ -308,13 +308,13 @@ def test_a_schema_names_the_log_scale_only_where_there_is_one():
         ((0, 1e6, "log"), ["'income'", "positive on a log scale", "(0, 1e+06)", "Raise the lower bound"]),
         ((-5, 1e6, "log"), ["'income'", "positive on a log scale", "(-5, 1e+06)"]),
         ((100, 10, "log"), ["'income'", "lower < upper"]),
-        ((1, 100, "int", "log"), ["'income'", "'int' or 'log', not both", "windows on a log scale", "Leave 'int' out"]),
+        ((1, 100, "int", "log"), ["'income'", "'int' or 'log', not both", "windows on a log scale", "Omit 'int'"]),
         ((1, 100, "log", "whole"), ["'income'", "not both"]),
         ([("income", 1, 100, "int", "log")], ["'income'", "not both"]),
         ((1, 100, "log", "log"), ["'income'", "pair (lower, upper)", "'log' as an optional third item"]),
         ((1, 100, "int", "float"), ["'income'", "pair (lower, upper)"]),
         ((1, 100, "ln"), ["'income'", "pair (lower, upper)", "'ln'"]),
-        ((1e99, np.nextafter(1e99, 1e100), "log"), ["'income'", "different logarithms", "Leave 'log' out"]),
+        ((1e99, np.nextafter(1e99, 1e100), "log"), ["'income'", "different logarithms", "Omit 'log'"]),
     ],
     ids=str,
 )
@@ -333,7 +333,7 @@ def test_the_log_scale_of_a_column_is_a_truth_value(log):
 
 @pytest.mark.parametrize("directions", [-1, 65, 1.0, True, "3", np.nan, None], ids=repr)
 def test_directions_are_a_small_number(directions):
-    with pytest.raises(ParameterError, match=r"'directions'.*whole number from 0 to 64.*Use 0"):
+    with pytest.raises(ParameterError, match=r"'directions'.*integer from 0 to 64.*Use 0"):
         Coordinates(LINEAR, directions)
 
 

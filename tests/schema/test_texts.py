@@ -138,7 +138,7 @@ def test_both_ways_to_write_texts_agree(texts):
 @pytest.mark.parametrize("column", [pa.array([[1]]), pa.array([{"a": 1}]), pa.array([b"\xff"])])
 def test_columns_without_texts_are_refused_without_a_value(column):
     table = read_table(pa.table({"c": column}), {"c": Category("c", ("a",))})
-    with pytest.raises(DataError, match="neither texts nor numbers") as refused:
+    with pytest.raises(DataError, match="neither strings nor numbers") as refused:
         next(table.blocks())
     assert refused.value.__cause__ is None
 

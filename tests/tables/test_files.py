@@ -559,17 +559,17 @@ def test_missing_duckdb_is_told(made, monkeypatch):
 
 @pytest.mark.parametrize("name", ["x", "x.xlsx", "x.gz", "x.parquet.gz", "x.db.gz", ".csv", "x.csv.zip"])
 def test_unknown_endings_list_the_known_ones(name):
-    with pytest.raises(DataError, match=r"\.csv, .*\.duckdb; text formats also with \.gz"):
+    with pytest.raises(DataError, match=r"\.csv, .*\.duckdb; text formats may also be followed by \.gz"):
         Source(Path(name))
 
 
 @pytest.mark.parametrize(
     ("name", "options", "words"),
     [
-        ("x.csv", {"query": "SELECT 1"}, "for databases only"),
+        ("x.csv", {"query": "SELECT 1"}, "only to databases"),
         ("x.db", {}, "Got none"),
         ("x.duckdb", {"query": "  "}, "Got none"),
-        ("x.parquet", {"delimiter": ";"}, "for CSV files only"),
+        ("x.parquet", {"delimiter": ";"}, "only to CSV files"),
         ("x.csv", {"delimiter": ";;"}, "one character"),
         ("x.csv", {"delimiter": '"'}, "one character"),
         ("x.csv", {"delimiter": "é"}, "one character"),
@@ -607,7 +607,7 @@ def test_names_of_a_file_without_header_are_not_listed(made):
      "34,Smith", "Smith,-4", "120/80,Smith"],
 )  # fmt: skip
 def test_a_first_line_of_values_is_no_header(made, line):
-    with pytest.raises(DataError, match="in its first line, which must hold the names") as caught:
+    with pytest.raises(DataError, match="in its first line, which must contain the column names") as caught:
         columns_of(made("raw.csv", f"{line}\n{line}\n".encode()))
     assert "Smith" not in str(caught.value)
 
@@ -741,10 +741,10 @@ def test_files_that_may_not_be_read_or_written(made, tmp_path, enters):
     assert [line.split()[0] for line in lines] == ["DataError"] * 2 + ["ParameterError"] + ["BudgetError"] * 2 + [
         "OutputError"
     ] * 3
-    assert all("may not be read by you" in line for line in lines[:2])
+    assert all("cannot be read: permission denied" in line for line in lines[:2])
     assert "PermissionError" in lines[2]
     assert all("EACCES" in line for line in lines[3:5])
-    assert all("you may not write there" in line for line in lines[5:])
+    assert all("permission denied" in line for line in lines[5:])
     assert [entry.name for entry in tmp_path.iterdir()] == ["people.csv"]
 
 
@@ -809,50 +809,54 @@ BROKEN = {
     "utf-16 without mark": ("x.csv", SECRET_CSV.decode().encode("utf-16-le"), "UTF-8"),
     "zero in a number": ("x.csv", SECRET_CSV + b"a,987654\0,1\n", "column 'age'"),
     "zero in the header": ("x.csv", b"plan,age\0ZXCANARY,income\n", "UTF-8"),
-    "no header": ("x.csv", b"ZXCANARY,987654.321,987654.321\n" * 3, "numbers, dates or the like in its first line"),
-    "no header, whole numbers": ("x.csv", b"987654,1,2\n" * 3, "numbers, dates or the like in its first line"),
+    "no header": (
+        "x.csv",
+        b"ZXCANARY,987654.321,987654.321\n" * 3,
+        "numbers, dates or similar values in its first line",
+    ),
+    "no header, whole numbers": ("x.csv", b"987654,1,2\n" * 3, "numbers, dates or similar values in its first line"),
     "no header, texts": ("x.csv", b"ZXCANARY,b,c\n" * 3, "none of the columns"),
-    "no header, same values": ("x.csv", b"ZXCANARY,b,ZXCANARY\n" * 3, "columns number 1 and 3"),
-    "same names": ("x.csv", b"plan,age,age,income\nZXCANARY,987654.321,1,1\n", "columns number 2 and 3"),
+    "no header, same values": ("x.csv", b"ZXCANARY,b,ZXCANARY\n" * 3, "columns 1 and 3"),
+    "same names": ("x.csv", b"plan,age,age,income\nZXCANARY,987654.321,1,1\n", "columns 2 and 3"),
     "semicolons": (
         "x.csv",
         SECRET_CSV.replace(b",", b";"),
-        "is the delimiter ';'. Say so: delimiter=';', on the command line --delimiter ';'",
+        "If the delimiter is ';', pass delimiter=';', or --delimiter ';' on the command line",
     ),
-    "tabs": ("x.csv", SECRET_CSV.replace(b",", b"\t"), "is the delimiter tab"),
-    "bars": ("x.txt", SECRET_CSV.replace(b",", b"|"), "is the delimiter '|'"),
-    "commas": ("x.tsv", SECRET_CSV, "is the delimiter ','"),
-    "semicolons without header": ("x.csv", b"ZXCANARY;987654.321\n" * 5, "is the delimiter ';'"),
+    "tabs": ("x.csv", SECRET_CSV.replace(b",", b"\t"), "If the delimiter is tab"),
+    "bars": ("x.txt", SECRET_CSV.replace(b",", b"|"), "If the delimiter is '|'"),
+    "commas": ("x.tsv", SECRET_CSV, "If the delimiter is ','"),
+    "semicolons without header": ("x.csv", b"ZXCANARY;987654.321\n" * 5, "If the delimiter is ';'"),
     "huge header": ("x.csv", b"ZXCANARY" * 2**20, "first line"),
-    "Parquet as CSV": ("x.csv", SECRET_PARQUET, "content begins like one of format: Parquet"),
-    "gzip as CSV": ("x.csv", gzip.compress(SECRET_CSV), "format: gzip"),
+    "Parquet as CSV": ("x.csv", SECRET_PARQUET, "content looks like: Parquet"),
+    "gzip as CSV": ("x.csv", gzip.compress(SECRET_CSV), "looks like: gzip"),
     "zip as CSV": ("x.csv", b"PK\x03\x04ZXCANARY", "Excel"),
     "CSV as gzip": ("x.csv.gz", SECRET_CSV, "compressed with gzip"),
-    "bz2 as gzip": ("x.csv.gz", bz2.compress(SECRET_CSV), "format: bz2"),
-    "CSV as Parquet": ("x.parquet", SECRET_CSV, "format: unknown"),
-    "CSV as Arrow": ("x.arrow", SECRET_CSV, "format Arrow"),
-    "CSV as JSON": ("x.jsonl", SECRET_CSV, "not one JSON object"),
-    "CSV as SQLite": ("x.db", SECRET_CSV, "format: unknown"),
+    "bz2 as gzip": ("x.csv.gz", bz2.compress(SECRET_CSV), "looks like: bz2"),
+    "CSV as Parquet": ("x.parquet", SECRET_CSV, "looks like: unknown"),
+    "CSV as Arrow": ("x.arrow", SECRET_CSV, "indicates, Arrow"),
+    "CSV as JSON": ("x.jsonl", SECRET_CSV, "not a JSON object"),
+    "CSV as SQLite": ("x.db", SECRET_CSV, "looks like: unknown"),
     "CSV as DuckDB": ("x.duckdb", SECRET_CSV, "cannot be opened as a DuckDB database"),
-    "cut gzip": ("x.csv.gz", gzip.compress(SECRET_CSV)[:-10], "damaged or cut off"),
-    "cut gzip header": ("x.csv.gz", gzip.compress(SECRET_CSV)[:5], "damaged or cut off"),
-    "cut bz2": ("x.csv.bz2", bz2.compress(SECRET_CSV)[:-10], "damaged or cut off"),
-    "cut xz": ("x.csv.xz", lzma.compress(SECRET_CSV)[:-10], "damaged or cut off"),
-    "damaged xz": ("x.jsonl.xz", overwritten(lzma.compress(json_lines() * 99), 60), "damaged or cut off"),
-    "cut gzip of JSON": ("x.jsonl.gz", gzip.compress(json_lines() * 99)[:-10], "damaged or cut off"),
-    "cut Parquet": ("x.parquet", SECRET_PARQUET[:-20], "damaged or cut off"),
-    "Parquet without end": ("x.parquet", SECRET_PARQUET[:200], "damaged or cut off"),
+    "cut gzip": ("x.csv.gz", gzip.compress(SECRET_CSV)[:-10], "damaged or truncated"),
+    "cut gzip header": ("x.csv.gz", gzip.compress(SECRET_CSV)[:5], "damaged or truncated"),
+    "cut bz2": ("x.csv.bz2", bz2.compress(SECRET_CSV)[:-10], "damaged or truncated"),
+    "cut xz": ("x.csv.xz", lzma.compress(SECRET_CSV)[:-10], "damaged or truncated"),
+    "damaged xz": ("x.jsonl.xz", overwritten(lzma.compress(json_lines() * 99), 60), "damaged or truncated"),
+    "cut gzip of JSON": ("x.jsonl.gz", gzip.compress(json_lines() * 99)[:-10], "damaged or truncated"),
+    "cut Parquet": ("x.parquet", SECRET_PARQUET[:-20], "damaged or truncated"),
+    "Parquet without end": ("x.parquet", SECRET_PARQUET[:200], "damaged or truncated"),
     "Parquet with a damaged foot": (
         "x.parquet",
         overwritten(SECRET_PARQUET, len(SECRET_PARQUET) - 300),
-        "damaged or cut off",
+        "damaged or truncated",
     ),
-    "Parquet with a damaged page": ("x.parquet", overwritten(SECRET_PARQUET, 4), "damaged or cut off"),
+    "Parquet with a damaged page": ("x.parquet", overwritten(SECRET_PARQUET, 4), "damaged or truncated"),
     "Parquet with bad text": ("x.parquet", parquet_bytes(pa.table({**ONE_ROW, "plan": NOT_UTF8})), "UTF-8"),
     "Parquet with the same names": (
         "x.parquet",
         parquet_bytes(pa.table([[987654.321]] * 3 + [["ZXCANARY"]], names=["age", "income", "age", "plan"])),
-        "columns number 1 and 3",
+        "columns 1 and 3",
     ),
     "Parquet with text as numbers": (
         "x.parquet",
@@ -864,18 +868,18 @@ BROKEN = {
         parquet_bytes(pa.table(SECRET_ROWS | {"age": pa.array(["ZXCANARY"] * 50).dictionary_encode()})),
         "'age' of type text",
     ),
-    "cut Arrow": ("x.arrow", SECRET_FEATHER[:-20], "damaged or cut off"),
-    "half Arrow": ("x.arrow", SECRET_FEATHER[: len(SECRET_FEATHER) // 2], "damaged or cut off"),
-    "damaged Arrow": ("x.arrow", overwritten(SECRET_FEATHER, len(SECRET_FEATHER) - 120), "damaged or cut off"),
+    "cut Arrow": ("x.arrow", SECRET_FEATHER[:-20], "damaged or truncated"),
+    "half Arrow": ("x.arrow", SECRET_FEATHER[: len(SECRET_FEATHER) // 2], "damaged or truncated"),
+    "damaged Arrow": ("x.arrow", overwritten(SECRET_FEATHER, len(SECRET_FEATHER) - 120), "damaged or truncated"),
     "Arrow with bad text": ("x.arrow", feather_bytes(pa.table({**ONE_ROW, "plan": NOT_UTF8})), "UTF-8|damaged"),
-    "cut JSON": ("x.jsonl", json_lines()[:-20], "not one JSON object"),
+    "cut JSON": ("x.jsonl", json_lines()[:-20], "not a JSON object"),
     "JSON with text as number": ("x.jsonl", json_lines(age="ZXCANARY"), "column 'age' that is not a number"),
     "JSON with a list as number": ("x.jsonl", json_lines(age=[987654.321]), "column 'age' that is not a number"),
     "JSON with an object as text": ("x.jsonl", json_lines(plan={"ZXCANARY": 1}), "column 'plan'"),
     "JSON list": ("x.json", b'[{"plan": "ZXCANARY"}]', "lines=True"),
-    "JSON numbers": ("x.jsonl", b"987654.321\n" * 3, "not one JSON object"),
-    "JSON depth": ("x.jsonl", b'{"ZXCANARY": ' * 100_000, "not one JSON object"),
-    "JSON digits": ("x.jsonl", b'{"plan": 987654' + b"1" * 10_000 + b"}", "not one JSON object"),
+    "JSON numbers": ("x.jsonl", b"987654.321\n" * 3, "not a JSON object"),
+    "JSON depth": ("x.jsonl", b'{"ZXCANARY": ' * 100_000, "not a JSON object"),
+    "JSON digits": ("x.jsonl", b'{"plan": 987654' + b"1" * 10_000 + b"}", "not a JSON object"),
     "JSON latin": ("x.jsonl", json_lines() + b'{"plan": "ZXCANARY\xf6"}\n', "UTF-8"),
     "JSON of spaces": ("x.jsonl", b"\n \n", "no objects"),
     "JSON without the columns": ("x.jsonl", b'{"ZXCANARY": 987654.321}\n', "none of the columns"),
@@ -976,7 +980,7 @@ def test_damage_anywhere_never_gets_out(tmp_path, capfd, ending):
     [
         ("SELECT plan, abs(-9223372036854775807 - 1) AS age, '987654' AS income FROM people", "failed|'income'"),
         ("SELECT plan AS age, plan, income FROM people", "'age'"),
-        ("SELECT plan, age, income, income FROM people", "columns number 3 and 4"),
+        ("SELECT plan, age, income, income FROM people", "columns 3 and 4"),
         ("SELECT ZXCANARY FROM people", "failed"),
         ("SELECT plan, age, income, json_extract('ZXCANARY{', '$.x') FROM people", "failed"),
         ("SELECT plan, age, income FROM people WHERE", "failed"),

@@ -36,7 +36,7 @@ def test_a_view_of_duckdb_reads_no_other_file(tmp_path, secret, view):
         connection.execute("create table people as select 30.0 as age")
         connection.execute(f"create view patients as {VIEWS[view].format(secret)}")
     for use in (lambda source: read_columns(source, {"age": "number"}), columns_of):
-        with pytest.raises(DataError, match="can read this database only, and no other file") as caught:
+        with pytest.raises(DataError, match="can only read this database and no other file") as caught:
             use(Source(path, query="select age from patients"))
         assert SECRET not in str(caught.value)
     assert read_columns(Source(path, query="select age from people"), {"age": "number"})["age"].to_pylist() == [30.0]
@@ -75,7 +75,7 @@ def sqlite_file(path, *statements):
 def test_a_view_of_sqlite_reaches_nothing_outside(tmp_path, secret, function):
     view = f"create view patients as select {function.format(secret)} as age"
     path = sqlite_file(tmp_path / "people.sqlite", view)
-    with pytest.raises(DataError, match="can read this database only"):
+    with pytest.raises(DataError, match="can only read this database"):
         read_columns(Source(path, query="select age from patients"), {"age": "number"})
 
 

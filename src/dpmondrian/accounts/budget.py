@@ -53,13 +53,13 @@ class BudgetEntry:
     ----------
     id : str
     time : str
-        When it was made, UTC, ISO 8601.
+        Time of the charge, UTC, ISO 8601.
     purpose : str
     epsilon, delta : float
     state : str
-        "charged", and "released" when its result was written.
+        "charged", or "released" once its result has been written.
     release : str or None
-        Digest of the release that was made for it (`Release.digest`).
+        Digest of the release it paid for (`Release.digest`).
     version : str
         Of the package.
     unit : Unit
@@ -79,7 +79,7 @@ class BudgetEntry:
     def __post_init__(self) -> None:
         _demand(_is_text(self.id) and _ID.fullmatch(self.id), "an 'id' is not one")
         _demand(_is_utc(self.time), "a 'time' is not one in UTC")
-        _demand(_is_text(self.purpose) and _is_text(self.version), "a 'purpose' or 'version' is not a text")
+        _demand(_is_text(self.purpose) and _is_text(self.version), "a 'purpose' or 'version' is not a string")
         _demand(isinstance(self.unit, Unit), "a 'unit' is not a unit of privacy")
         _demand(is_number(self.epsilon) and 0 < self.epsilon <= 1e6, "an 'epsilon' is not a number in (0, 1e6]")
         _demand(is_number(self.delta) and 0 <= self.delta < 1, "a 'delta' is not a number in [0, 1)")
@@ -95,13 +95,13 @@ class BudgetEntry:
 
 @dataclass(frozen=True)
 class BudgetState:
-    """What a budget file says.
+    """The content of a budget file.
 
     Attributes
     ----------
     data_set : str
     epsilon, delta : float
-        Totals that may be spent, per unit of privacy.
+        Total budget, per unit of privacy.
     entries : tuple of BudgetEntry
     """
 
@@ -111,7 +111,7 @@ class BudgetState:
     entries: tuple[BudgetEntry, ...] = ()
 
     def __post_init__(self) -> None:
-        _demand(_is_text(self.data_set), "the 'data_set' is not a text")
+        _demand(_is_text(self.data_set), "the 'data_set' is not a string")
         _demand(is_number(self.epsilon) and 0 < self.epsilon <= 1e6, "the total 'epsilon' is not a number in (0, 1e6]")
         _demand(is_number(self.delta) and 0 <= self.delta < 1, "the total 'delta' is not a number in [0, 1)")
         _demand(len({entry.id for entry in self.entries}) == len(self.entries), "two entries have the same 'id'")
@@ -184,13 +184,13 @@ class BudgetState:
 
 
 class Budget:
-    """The budget file of one data set, which several processes may charge at the same time.
+    """The budget file of one data set. Several processes may charge it at the same time.
 
     Parameters
     ----------
     path : path
     timeout : float, default=10.0
-        How many seconds to wait for other processes.
+        Seconds to wait for other processes.
 
     Examples
     --------
@@ -218,14 +218,12 @@ class Budget:
         state = BudgetState(data_set, check_epsilon(epsilon), check_delta(delta))
         with budget._locked():
             if os.path.lexists(budget.path):
-                raise budget._refusal(
-                    "exists and is not overwritten. Choose another name, or charge the one that is there"
-                )
+                raise budget._refusal("already exists. Choose another name, or use the existing file")
             budget._write(state, None)
         return budget
 
     def read(self) -> BudgetState:
-        """Return what the file says now; raise `BudgetError` if it is missing or damaged in any way."""
+        """Return the current state of the file; raise `BudgetError` if it is missing or damaged."""
         return self._read()
 
     def find(self, entry_id: str) -> BudgetEntry | None:
@@ -235,14 +233,14 @@ class Budget:
     def charge(
         self, epsilon: float, delta: float, purpose: str, unit: Unit | None = None, entry_id: str | None = None
     ) -> str:
-        """Return the id of a new charge, which is on the disk then; refuse what would exceed the totals.
+        """Charge the budget on disk and return the id of the charge; refuse charges that would exceed the totals.
 
         Parameters
         ----------
         epsilon, delta : float
-            What a release will cost.
+            Cost of the release.
         purpose : str
-            What it is for, in words for the holder of the data.
+            What the charge is for, as a note for the data holder.
         unit : Unit, optional
             Whose privacy it costs; None for one row. All charges of a file have the same unit: the cost of a row says nothing about the cost of
             a person with several.
@@ -264,13 +262,13 @@ class Budget:
                 parameter="entry_id",
                 rule="must be None, or 1 to 64 lowercase letters, digits and hyphens",
                 value=entry_id,
-                way_out="Leave it out for a new id.",
+                way_out="Omit it to create a new id.",
             )
         with self._held() as (state, file):
             made = None if entry_id is None else _entry_of(state, entry_id)
             if made is not None:
                 if (made.epsilon, made.delta, made.unit) != (epsilon, delta, unit):
-                    raise self._refusal(f"has another charge with the id {made.id!r}. Nothing was charged")
+                    raise self._refusal(f"already has a different charge with the id {made.id!r}. Nothing was charged")
                 return made.id
             self._check_unit(state, unit)
             self._check_left(state, epsilon, delta)
@@ -288,7 +286,9 @@ class Budget:
         with self._held() as (state, file):
             open_ids = [entry.id for entry in state.entries if entry.state == _CHARGED]
             if not isinstance(entry_id, str) or entry_id not in open_ids:
-                raise self._refusal(f"has no open charge {entry_id!r:.100}. Give an id that charge() returned, once")
+                raise self._refusal(
+                    f"has no open charge {entry_id!r:.100}. Pass an id returned by charge(), and only once"
+                )
             entries = tuple(
                 replace(entry, state=_RELEASED, release=release_sha256) if entry.id == entry_id else entry
                 for entry in state.entries
@@ -298,9 +298,9 @@ class Budget:
     def _check_unit(self, state: BudgetState, unit: Unit) -> None:
         if state.unit not in (None, unit):
             raise BudgetError(
-                f"The budget {str(self.path)!r} counts what is spent per unit of privacy, and its unit is {str(state.unit)!r}. A release "
+                f"The budget {str(self.path)!r} tracks spending per unit of privacy, and its unit is {str(state.unit)!r}. A release "
                 f"that protects {str(unit)!r} cannot be added to it. Nothing was charged.",
-                "Protect the same unit as before, or keep another budget file for the other one.",
+                "Protect the same unit as before, or use a separate budget file for the other unit.",
             )
 
     def _check_left(self, state: BudgetState, epsilon: float, delta: float) -> None:
@@ -310,9 +310,9 @@ class Budget:
         ):
             if math.fsum([*spent, asked]) > total + TOLERANCE * min(total, 1.0):
                 raise BudgetError(
-                    f"The budget {str(self.path)!r} does not allow this: of a total {name} of {total:.6g}, {math.fsum(spent):.6g} is "
-                    f"spent, and {asked:.6g} was asked for. Nothing was charged.",
-                    f"Ask for at most {max(0.0, total - math.fsum(spent)):.6g}, or use the releases that were paid for.",
+                    f"The budget {str(self.path)!r} does not allow this: of a total {name} of {total:.6g}, {math.fsum(spent):.6g} is already spent, and {asked:.6g} was requested."
+                    f" Nothing was charged.",
+                    f"Request at most {max(0.0, total - math.fsum(spent)):.6g}, or use the existing releases.",
                 )
 
     @contextmanager
@@ -384,7 +384,7 @@ class Budget:
         except UnicodeDecodeError:
             raise self._refusal(f"is damaged: it is not UTF-8 text. {_WAY_OUT}") from None
         except ValueError as error:
-            raise self._refusal(f"is damaged or no budget file: {error}. {_WAY_OUT}") from None
+            raise self._refusal(f"is damaged or not a budget file: {error}. {_WAY_OUT}") from None
 
     def _write(self, state: BudgetState, file: os.stat_result | None) -> None:
         """Put the state in place of the file (None: where no file is), and wait until it is on the disk."""
@@ -396,22 +396,22 @@ class Budget:
 
     def _missing(self) -> BudgetError:
         return self._refusal(
-            f"does not exist. Make it with: dpm budget new {shlex.quote(str(self.path))} --epsilon E --delta D"
+            f"does not exist. Create it with: dpm budget new {shlex.quote(str(self.path))} --epsilon E --delta D"
         )
 
     def _in_use(self) -> BudgetError:
         return self._refusal(
-            f"is locked by another process, for more than {self.timeout:g} seconds. Try again when that is finished"
+            f"has been locked by another process for more than {self.timeout:g} seconds. Try again when that process has finished"
         )
 
     def _failed(self, failure: str, error: OSError) -> BudgetError:
-        return self._refusal(f"{failure} ({error_name(error)}). Check permissions and free space of its folder")
+        return self._refusal(f"{failure} ({error_name(error)}). Check the permissions and free space of its folder")
 
     def _refusal(self, reason: str) -> BudgetError:
         return BudgetError(f"The budget file {str(self.path)!r} {reason}.")
 
 
-_WAY_OUT = "It is never repaired: put a copy from a backup in its place, and add what was charged since"
+_WAY_OUT = "It is never repaired automatically: restore a backup, and add what has been charged since then"
 
 
 def _content_of(handle: int) -> bytes:
@@ -475,7 +475,7 @@ def _check_text(name: str, value: Any) -> None:
     if not _is_text(value) or not value.isprintable():
         raise ParameterError(
             parameter=name,
-            rule=f"must be a text of one line, of at most {LONGEST_TEXT} characters",
+            rule=f"must be a single-line string of at most {LONGEST_TEXT} characters",
             value=value,
             way_out="Shorten it.",
         )
@@ -487,7 +487,7 @@ def _checked_unit(unit: Any) -> Unit:
             parameter="unit",
             rule="must be a Unit, such as the one of a release",
             value=unit,
-            way_out="Leave it out for rows.",
+            way_out="Omit it to protect rows.",
         )
     return unit
 
@@ -504,5 +504,5 @@ def _demand_keys(values: Any, keys: set[str], where: str) -> None:
 
 def _different_keys(pairs: list[tuple[str, Any]]) -> Mapping[str, Any]:
     values = dict(pairs)
-    _demand(len(values) == len(pairs), "a field is there twice")
+    _demand(len(values) == len(pairs), "a field occurs twice")
     return values

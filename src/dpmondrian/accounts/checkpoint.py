@@ -89,7 +89,7 @@ class Checkpoint:
                 parameter="checkpoint",
                 rule="must be None or the path of a file",
                 value=path,
-                way_out="Name a file that the run can create.",
+                way_out="Pass the path of a file that the run can create.",
             )
         self.path = Path(path)
         self._facts = dict(facts or {})
@@ -157,8 +157,7 @@ class Checkpoint:
         names = [name for name in {**kept, **facts} if name not in kept or kept[name] != facts.get(name)]
         if names:
             raise self.refusal(
-                f"belongs to another run: {', '.join(names)} differ{'s' if len(names) == 1 else ''}. To continue that run, call "
-                "it as it was called first; for a new run, give another file"
+                f"belongs to another run: {', '.join(names)} differ{'s' if len(names) == 1 else ''}. To resume that run, repeat the original call; to start a new run, use another file"
             )
 
     @contextmanager
@@ -204,8 +203,7 @@ class Checkpoint:
             os.close(handle)
             reason = str(error) if isinstance(error, _DamageError) else "a line has the wrong form"
             raise self.refusal(
-                f"is damaged or no checkpoint: {reason}. It is never repaired, because what was drawn would be drawn again; give "
-                "another file for a new run, which is charged in full"
+                f"is damaged or not a checkpoint: {reason}. It is never repaired, because draws would be repeated; use another file for a new run, which is charged in full"
             ) from None
         except OSError as error:
             os.close(handle)
@@ -226,22 +224,22 @@ class Checkpoint:
             # It gets its name when it is complete, so no kill leaves half a header, and a link is not followed.
             put_file(self.path, line, overwrite=False, mode=0o600)
         except FileExistsError:
-            raise self.refusal("was made by somebody else meanwhile. Nothing was drawn. Give another file") from None
+            raise self.refusal(
+                "was created by someone else in the meantime. Nothing was drawn. Use another file"
+            ) from None
         except OSError as error:
             raise self.failed("cannot be written, so nothing was drawn", error) from None
         found = self._open(os.O_RDWR | os.O_APPEND)
         if found is None:
-            raise self.refusal("was removed meanwhile. Nothing was drawn. Call again")
+            raise self.refusal("was removed in the meantime. Nothing was drawn. Try again")
         return found
 
     def _in_use(self) -> CheckpointError:
-        return self.refusal(
-            "is in use: another process makes this run. Wait until that is finished, or give another file"
-        )
+        return self.refusal("is in use by another process. Wait until that process has finished, or use another file")
 
     def failed(self, failure: str, error: OSError) -> CheckpointError:
         """Return the error for a failure of the system."""
-        return self.refusal(f"{failure} ({error_name(error)}). Check permissions and free space of its folder")
+        return self.refusal(f"{failure} ({error_name(error)}). Check the permissions and free space of its folder")
 
     def refusal(self, reason: str) -> CheckpointError:
         """Return the error that names the file and a reason."""
@@ -350,8 +348,7 @@ class RunJournal:
         except OSError as error:
             self._throw_away_torn()
             raise self._checkpoint.failed(
-                "cannot be written, so the run stopped, and what was drawn last was thrown away before anybody saw it. Make the same "
-                "call again to continue",
+                "cannot be written, so the run stopped, and the last draw was discarded before anyone saw it. Repeat the same call to resume",
                 error,
             ) from None
         self._last_check = _check_in(line)
@@ -366,8 +363,7 @@ class RunJournal:
 
     def _other_path(self) -> CheckpointError:
         return self._checkpoint.refusal(
-            "holds other draws than this run makes, although it was called in the same way. Continue on the system, and with the "
-            "versions of libraries, with which it began; or give another file for a new run"
+            "contains different draws than this run makes, although it was called in the same way. Resume on the same system and with the same library versions as before, or use another file for a new run"
         )
 
 
@@ -438,7 +434,7 @@ def _state_of(header: dict[str, Any], lines: list[dict[str, Any]]) -> Checkpoint
         raise _DamageError(f"its format version is not {FORMAT_VERSION}, the one that this version of dpmondrian reads")
     release = lines.pop()["finished"] if lines and "finished" in lines[-1] else None
     if not isinstance(release, str | None):
-        raise _DamageError("its release is not a text")
+        raise _DamageError("its release is not a string")
     draws = tuple(KeptDraw(line["draw"], line["level"], _array(line["values"], line["shape"])) for line in lines)
     facts, origin = dict(header["facts"]), dict(header.get("origin", {}))
     return CheckpointState(str(header["run"]), facts, int(header["n_planned"]), draws, release, origin)
@@ -447,5 +443,5 @@ def _state_of(header: dict[str, Any], lines: list[dict[str, Any]]) -> Checkpoint
 def _array(values: list[int], shape: list[int]) -> NDArray[np.int64]:
     array = np.array(values, dtype=np.int64)
     if array.size != math.prod(shape):
-        raise _DamageError("a draw has another shape than it says")
+        raise _DamageError("a draw does not have the shape it declares")
     return array.reshape(shape)

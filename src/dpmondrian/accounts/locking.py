@@ -40,20 +40,19 @@ def open_single(path: Path, flags: int) -> tuple[int, os.stat_result]:
     """
     if path.is_symlink():
         # Its lock would be another one than that of the file itself.
-        raise NotTakenError("is a symbolic link, and links are refused. Give the path of the file itself")
+        raise NotTakenError("is a symbolic link, and links are not accepted. Pass the path of the file itself")
     for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"):  # not every system has them all
         flags |= getattr(os, name, 0)
     handle = os.open(path, flags)
     try:
         file = os.fstat(handle)
         if not stat.S_ISREG(file.st_mode):
-            raise NotTakenError("is not a regular file. Give the path of a file")
+            raise NotTakenError("is not a regular file. Pass the path of a regular file")
         if file.st_nlink > 1:  # the other names would keep the old content
-            raise NotTakenError("is linked under several names, and links are refused. Keep one of the names")
+            raise NotTakenError("has several hard links, and links are not accepted. Keep only one of the names")
         if flags & os.O_RDWR and not file.st_mode & 0o222:
             raise NotTakenError(
-                f"is read-only (mode {stat.S_IMODE(file.st_mode):04o}) and is not changed. If it is still in use, allow its owner to "
-                "write: chmod u+w"
+                f"is read-only (mode {stat.S_IMODE(file.st_mode):04o}) and was not changed. If it is still in use, make it writable: chmod u+w"
             )
     except BaseException:
         os.close(handle)
@@ -117,7 +116,7 @@ def acquire_lock(path: Path, timeout: float) -> BaseFileLock:
     from filelock import FileLock
 
     if not path.absolute().parent.is_dir():  # the lock would make it
-        raise NotTakenError("lies in a folder that does not exist. Check the path, or make the folder")
+        raise NotTakenError("is in a folder that does not exist. Check the path, or create the folder")
     lock = FileLock(f"{path}.lock", timeout=timeout, mode=0o600)
     lock.acquire(poll_interval=_POLL_SECONDS)
     return lock

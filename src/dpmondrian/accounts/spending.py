@@ -167,7 +167,7 @@ class Spending:
         return FinishedRunError(
             " ".join(
                 [
-                    f"The run in the checkpoint {str(journal.path)!r} is finished, perhaps on other rows. Nothing was drawn or spent.",
+                    f"The run in the checkpoint {str(journal.path)!r} is finished, possibly on different rows. Nothing was drawn or spent.",
                     *map(str, self._note(release)),
                 ]
             ),
@@ -184,7 +184,7 @@ class Spending:
             if entry is None or not entry.is_released:
                 self._budget.finish(self._entry, release.digest())
         except BudgetError as error:
-            return [UserWarning(f"The release is paid for, but the budget file could not note it: {error}")]
+            return [UserWarning(f"The release is paid for, but this could not be recorded in the budget file: {error}")]
         return []
 
 
@@ -192,7 +192,7 @@ def _name_of(data_set: Any, budget: Budget | None) -> str:
     """Return the name of the data set: the one that was given, which must be that of the budget, if this has one."""
     if data_set is not None and not is_data_set_name(data_set):
         raise ParameterError(
-            parameter="data_set", rule="must be None or a text of one line", value=data_set, way_out="Shorten it."
+            parameter="data_set", rule="must be None or a single-line string", value=data_set, way_out="Shorten it."
         )
     known = "" if budget is None else budget.read().data_set
     if data_set and known and data_set != known:
@@ -200,7 +200,7 @@ def _name_of(data_set: Any, budget: Budget | None) -> str:
             parameter="data_set",
             rule=f"must be the name in the budget file, {known!r}",
             value=data_set,
-            way_out="Leave it out, or give the budget of that data set.",
+            way_out="Omit it, or pass the budget of that data set.",
         )
     return data_set or known
 
@@ -210,13 +210,12 @@ def _check_charge(budget: Budget, journal: RunJournal) -> None:
     entry = budget.find(journal.run)
     if journal.n_kept and entry is None:
         raise BudgetError(
-            f"The budget {str(budget.path)!r} was not charged for the run in the checkpoint {str(journal.path)!r}, of which a part is "
-            "already drawn. Nothing more was drawn.",
-            "Give the budget file that was charged, or another checkpoint file for a new run.",
+            f"The budget {str(budget.path)!r} was not charged for the run in the checkpoint {str(journal.path)!r}, which is already partly drawn. Nothing more was drawn.",
+            "Pass the budget file that was charged, or use another checkpoint file for a new run.",
         )
     if entry is not None and entry.is_released and journal.release is None:
         raise BudgetError(
-            f"The run in the checkpoint {str(journal.path)!r} is finished, as the budget {str(budget.path)!r} says, so the checkpoint is "
-            "an older copy. Continuing it would release once more what was paid for once. Nothing was drawn.",
-            "Use the checkpoint that was finished, or another file for a new run.",
+            f"The run in the checkpoint {str(journal.path)!r} is finished according to the budget {str(budget.path)!r}, so the checkpoint is "
+            "an older copy. Resuming it would release twice what was paid for once. Nothing was drawn.",
+            "Use the finished checkpoint, or another file for a new run.",
         )

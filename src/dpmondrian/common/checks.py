@@ -59,7 +59,7 @@ def check_epsilon(epsilon: Any) -> float:
             parameter="epsilon",
             rule=f"must be a finite number from {SMALLEST_EPSILON:g} to {LARGEST_EPSILON:g}",
             value=epsilon,
-            way_out="Common choices lie between 0.1 and 3.",
+            way_out="Common values are between 0.1 and 3.",
         )
     return float(epsilon)
 
@@ -69,9 +69,9 @@ def check_delta(delta: Any) -> float:
     if not is_number(delta) or not (delta == 0.0 or LEAST_DELTA <= delta < 1.0):
         raise ParameterError(
             parameter="delta",
-            rule=f"must be a number in [0, 1), and 0 or at least {LEAST_DELTA:g}",
+            rule=f"must be 0, or a number in [0, 1) of at least {LEAST_DELTA:g}",
             value=delta,
-            way_out="Choose one well below 1 / (number of people), such as 1e-7, or 0 for pure epsilon.",
+            way_out="Choose a value well below 1 / (number of people), such as 1e-7, or 0 for pure epsilon.",
         )
     return float(delta)
 
@@ -94,8 +94,8 @@ def check_integer(name: str, value: Any, least: int, most: int | None, way_out: 
     """Return a whole number within [least, most]."""
     whole = isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
     if not whole or value < least or (most is not None and value > most):
-        limits = f"of at least {least}" if most is None else f"from {least} to {most}"
-        raise ParameterError(parameter=name, rule=f"must be a whole number {limits}", value=value, way_out=way_out)
+        limits = f">= {least}" if most is None else f"from {least} to {most}"
+        raise ParameterError(parameter=name, rule=f"must be an integer {limits}", value=value, way_out=way_out)
     return int(value)
 
 
@@ -111,9 +111,9 @@ def seed_of(random_state: Any) -> int | None:
         return int(random_state.integers(2**63))
     raise ParameterError(
         parameter="random_state",
-        rule="must be None, a whole number >= 0, or a NumPy generator",
+        rule="must be None, an integer >= 0, or a NumPy generator",
         value=random_state,
-        way_out="Leave it at None for results to release.",
+        way_out="Use None for results that you want to release.",
     )
 
 
@@ -124,16 +124,16 @@ def check_fit_options(budget: Any, progress: Any, resources: Any) -> None:
             parameter="budget",
             rule="must be a Budget, the path of its file, or None",
             value=budget,
-            way_out="Budget.create makes one.",
+            way_out="Create one with Budget.create.",
         )
     if progress is not None and not callable(progress):
         raise ParameterError(
-            parameter="progress", rule="must be a function, or None", value=progress, way_out="Leave it out."
+            parameter="progress", rule="must be a function, or None", value=progress, way_out="Omit it."
         )
     if resources is not None and not hasattr(resources, "streamed_memory"):
         raise ParameterError(
             parameter="resources",
             rule="must be Resources, or None",
             value=resources,
-            way_out="For instance Resources(memory=2**30, threads=2).",
+            way_out="For example Resources(memory=2**30, threads=2).",
         )

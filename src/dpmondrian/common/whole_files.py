@@ -88,7 +88,7 @@ def new_folder(path: str | Path, reserve_bytes: int = RESERVED_BYTES) -> Iterato
 @contextmanager
 def _kept(path: Path, finished: Path) -> Iterator[None]:
     """Say where a finished folder is if it does not get to its place."""
-    where = f"The results are complete, and kept in {str(finished)!r}: move them from there."
+    where = f"The results are complete and were kept in {str(finished)!r}: move them from there."
     try:
         yield
     except OSError as error:
@@ -297,7 +297,7 @@ def _check_file(path: Path, overwrite: bool) -> None:
         raise OutputError(f"{str(path)!r} cannot be written: it is not a regular file. Choose another name.")
     if path.exists() and not path.stat().st_mode & 0o222:
         raise OutputError(
-            f"The file {str(path)!r} is read-only and is not overwritten. Choose another name, or allow writing: chmod u+w."
+            f"The file {str(path)!r} is read-only and was not overwritten. Choose another name, or make it writable: chmod u+w."
         )
 
 
@@ -308,8 +308,7 @@ def check_new_folder(path: Path) -> None:
         raise _exists(path)
     if path.is_dir() and (path.is_mount() or path.resolve() == Path.cwd()):
         raise OutputError(
-            f"The folder {str(path)!r} cannot be replaced: it is the current folder, or another disk is mounted there. Name a new folder "
-            "in it."
+            f"The folder {str(path)!r} cannot be replaced: it is the current folder, or another disk is mounted there. Use a new folder inside it."
         )
     if path.is_dir() and any(path.iterdir()):
         raise OutputError(
@@ -322,15 +321,12 @@ def _check_parent(path: Path) -> None:
     parent = path.absolute().parent
     if not parent.is_dir():
         raise OutputError(
-            f"{str(path)!r} cannot be written: the folder {str(path.parent)!r} does not exist. Make it first, or choose "
-            "another one."
+            f"{str(path)!r} cannot be written: the folder {str(path.parent)!r} does not exist. Create it first, or choose another one."
         )
 
 
 def _exists(path: Path) -> OutputError:
-    return OutputError(
-        f"The file {str(path)!r} exists and is not overwritten. Choose another name, or remove it first."
-    )
+    return OutputError(f"The file {str(path)!r} already exists. Choose another name, or remove it first.")
 
 
 def _reserve(file: Path, n_bytes: int) -> None:
@@ -414,17 +410,17 @@ def _tell(path: Path, error: OSError) -> NoReturn:
 def _sentence(path: Path, error: OSError) -> str:
     """Return what an error of the system means for a result."""
     reasons = {
-        errno.ENOSPC: "the disk is full. Make room, or choose another disk",
-        errno.EDQUOT: "your quota of the disk is used up. Make room, or choose another disk",
-        errno.EFBIG: "files may not become that large here. Raise the limit (ulimit -f), or choose another disk",
-        errno.EACCES: "you may not write there. Choose another folder, or change its permissions",
-        errno.EPERM: "you may not write there. Choose another folder, or change its permissions",
+        errno.ENOSPC: "the disk is full. Free some space, or choose another disk",
+        errno.EDQUOT: "your disk quota is exceeded. Free some space, or choose another disk",
+        errno.EFBIG: "the file would exceed the size limit. Raise the limit (ulimit -f), or choose another disk",
+        errno.EACCES: "permission denied. Choose another folder, or change its permissions",
+        errno.EPERM: "permission denied. Choose another folder, or change its permissions",
         errno.EROFS: "the disk is read-only. Choose another folder",
         errno.ENAMETOOLONG: "the name is too long. Choose a shorter one",
-        errno.ENOTEMPTY: "something else was put there meanwhile. Choose another name",
-        errno.EEXIST: "something else was put there meanwhile. Choose another name",
-        errno.ENOTDIR: "something else was put there meanwhile. Choose another name",
+        errno.ENOTEMPTY: "something else was created there in the meantime. Choose another name",
+        errno.EEXIST: "something else was created there in the meantime. Choose another name",
+        errno.ENOTDIR: "something else was created there in the meantime. Choose another name",
     }
     code = error.errno or 0
-    reason = reasons.get(code, f"the system refuses ({errno.errorcode.get(code, 'unknown error')})")
+    reason = reasons.get(code, f"the operating system refused ({errno.errorcode.get(code, 'unknown error')})")
     return f"{str(path)!r} cannot be written: {reason}."

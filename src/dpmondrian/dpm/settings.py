@@ -136,7 +136,7 @@ def checked_settings(
         min_cluster_size=None if min_cluster_size is None else _limited("min_cluster_size", min_cluster_size, 1),
         n_clusters=None if n_clusters is None else _limited("n_clusters", n_clusters, 1, 10_000),
         rows_per_person=check.check_integer(
-            "rows_per_person", rows_per_person, 1, 10**6, "Give the maximum number of rows that one person can have."
+            "rows_per_person", rows_per_person, 1, 10**6, "Pass the maximum number of rows per person."
         ),
         person_id=_checked_person_id(person_id),
         directions=_checked_directions(directions, variant),
@@ -157,7 +157,7 @@ def check_columns(schema: Schema, settings: Settings) -> None:
     if settings.finds_k and not any(getattr(column, "cut", True) for column in schema.columns):
         raise ParameterError(
             parameter="bounds",
-            rule="holds only categories along which nothing may be cut, so there would be one cluster",
+            rule="contains only categories that cannot be cut, so there would be a single cluster",
             way_out=WayOut.ALLOW_CUTS,
         )
 
@@ -173,7 +173,7 @@ def _checked_delta(delta: Any, variant: str) -> float:
         raise ParameterError(
             parameter="delta",
             of="DPM",
-            rule="must be positive with variant='paper', whose averages need it",
+            rule="must be positive with variant='paper', whose averages require it",
             got="0",
             way_out="Use variant='default' for pure epsilon.",
         )
@@ -235,7 +235,7 @@ def _checked_score(t: Any, q: Any, alpha: Any, n_clusters: Any, variant: str) ->
             parameter="t",
             rule=f"must be a number with 2q <= t <= 1, and q = {q:g}",
             value=t,
-            way_out="Raise 't' or lower 'q'; the defaults are 0.3 and 1/12.",
+            way_out="Increase 't' or decrease 'q'; the defaults are 0.3 and 1/12.",
         )
     if not is_number(alpha) or alpha <= 0:
         raise ParameterError(
@@ -251,7 +251,7 @@ def _checked_score(t: Any, q: Any, alpha: Any, n_clusters: Any, variant: str) ->
             rule=f"must be such that alpha + t / q <= {LARGEST_SCORE_SLOPE:g}, so that scores are exact (alpha is {alpha:g}, "
             f"t / q is {t / q:g})",
             value=value,
-            way_out="Lower 'alpha', or raise 'q'; the defaults are 5 and 1/12.",
+            way_out="Decrease 'alpha', or increase 'q'; the defaults are 5 and 1/12.",
         )
     return float(t), float(q), None if finds_k else float(alpha)
 

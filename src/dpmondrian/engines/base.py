@@ -28,8 +28,8 @@ def check_n_rows(n_rows: int) -> None:
     """Refuse a table with `MOST_ROWS` rows or more. The error is for the holder: it tells that the table is very large."""
     if n_rows >= MOST_ROWS:
         raise DataError(
-            f"The table has too many rows: fewer than {MOST_ROWS:,} can be clustered, so that all sums fit 64 bits. Nothing was drawn.",
-            "Use a random part of them, or fewer rows of each person.",
+            f"The table has too many rows: fewer than {MOST_ROWS:,} can be clustered, so that all sums fit into 64 bits. Nothing was drawn.",
+            "Use a random sample of them, or fewer rows per person.",
         )
 
 

@@ -101,7 +101,6 @@ def _digest(persons: NDArray[np.uint64], rows: NDArray[np.uint64]) -> bytes:
 
 def _other_rows() -> DataError:
     return DataError(
-        "The table gave other rows, or another order of rows, when it was read a second time, so the rows of each person cannot be "
-        "limited.",
-        "Sort it by columns that tell rows apart, or write it to a file and give that.",
+        "The table returned different rows, or a different order of rows, when it was read a second time, so the rows per person cannot be limited.",
+        "Sort it by columns that make the order unique, or write it to a file and pass that file.",
     )

@@ -56,7 +56,7 @@ class DaskSource:
         if not isinstance(n_axes, int) or n_axes != 2:
             raise DataError(
                 "A Dask table must be a DataFrame, or an Array with rows and columns.",
-                "Call its compute() to get it into memory, or to_dataframe().",
+                "Call its compute() method to load it into memory, or its to_dataframe() method.",
                 got=type(X).__name__,
             )
         X = X.rechunk({1: -1})  # a row lies in one chunk
@@ -85,9 +85,8 @@ def _check_no_types_lost(table: Any, name: str) -> None:
     for step in table.expr.walk() if hasattr(table, "expr") else ():
         if _objects_may_be_lost(step, name):
             raise DataError(
-                f"The column {name!r} of person ids held Python objects that Dask turned into texts, by which 7 and 7.0 become two people, and 1 "
-                "and '1' one. Keep them as they are with dask.config.set({'dataframe.convert-string': False}) before the table is made; or, if all "
-                "of them are texts, give the column a type of texts there."
+                f"The column {name!r} of person ids contained Python objects that Dask converted to strings, which makes 7 and 7.0 two people, and 1 and '1' the same person. Keep the original values with"
+                " dask.config.set({'dataframe.convert-string': False}) before the table is created; or, if all of them are strings, give the column a string type there."
             )
 
 

@@ -103,7 +103,7 @@ class SparkSource:
         if not hasattr(type(X), "mapInArrow"):  # an object of a column has attributes of any name
             raise DataError(
                 "A Spark table must be a DataFrame of pyspark.sql.",
-                "Call to_spark() of a table of pyspark.pandas.",
+                "For a pyspark.pandas table, call its to_spark() method.",
                 got=f"{type(X).__name__} of {type(X).__module__}",
             )
         return cls(X, reader.table(_without_rows(X)), reader)

@@ -52,8 +52,7 @@ def failure_of(error: Exception) -> Failure:
     if isinstance(error, DPMondrianError):
         return Failure(str(error))
     return Failure(
-        f"A part of the table could not be worked on: {type(error).__name__} on a worker. Its message may hold values, so it is not "
-        "shown. Try the part in memory, or look for rows of a wrong type."
+        f"A partition of the table could not be processed: {type(error).__name__} on a worker. Its message may contain values, so it is not shown. Try the partition in memory, or look for rows of the wrong type."
     )
 
 

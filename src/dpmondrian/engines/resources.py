@@ -17,21 +17,21 @@ STREAMED_MEMORY = 2**30
 
 @dataclass(frozen=True)
 class Resources:
-    """What a fit on this machine may use of it. Nothing of it changes the result.
+    """Limits on the resources that a fit on this machine may use. They do not affect the result.
 
     Attributes
     ----------
     memory : int or None
-        Bytes of coded rows that are held in memory, two for most values; the others go to a temporary file that has no
-        name and that only its owner can read. None: 1 GiB for tables that are streamed, no limit for those that are in
-        memory, whose codes are smaller than they are. Reading and counting take a few hundred megabytes besides.
+        Bytes of encoded rows to keep in memory; most values take two bytes. The rest goes to an unnamed temporary file that only
+        its owner can read. If None, 1 GiB for streamed tables, and no limit for tables in memory, whose codes are smaller than
+        the tables themselves. Reading and counting need a few hundred megabytes in addition.
     threads : int or None
-        Most threads; None for as many as the machine has, up to eight.
+        Maximum number of threads. If None, one per core, up to eight.
     folder : str, path or None
-        Where the temporary file is made; None for ``TMPDIR``, or the system's folder for temporary files if that is not set.
+        Folder for the temporary file. If None, ``TMPDIR``, or the system's temporary folder if that is not set.
     reading : callable or None
-        Told how much of a streamed table is read, and how much there is: bytes of files, else rows and None. For a bar
-        only: it is exact. Begins anew with each pass; with `person_id` there are two.
+        Called with how much of a streamed table has been read and the total: bytes for files, otherwise rows and None. Use it
+        only for a progress bar, because the numbers are exact. Restarts with each pass; with `person_id` there are two.
     """
 
     memory: int | None = None
@@ -45,7 +45,7 @@ class Resources:
                 raise ParameterError(
                     parameter=name,
                     of="Resources",
-                    rule=f"must be a whole number, at least {least}, or None",
+                    rule=f"must be an integer >= {least}, or None",
                     value=value,
                     way_out=WayOut.LET_DPM_CHOOSE,
                 )
@@ -63,7 +63,7 @@ class Resources:
                 of="Resources",
                 rule="must be a function, or None",
                 value=self.reading,
-                way_out="Leave it out.",
+                way_out="Omit it.",
             )
 
     @property

@@ -82,7 +82,8 @@ class Store:
         except OSError as error:
             reason = error.strerror
         raise DataError(
-            f"Coded rows exceed the memory limit and no temporary file could be made: {reason}.", WayOut.OTHER_FOLDER
+            f"The encoded rows exceed the memory limit, and no temporary file could be created: {reason}.",
+            WayOut.OTHER_FOLDER,
         )
 
 
@@ -110,7 +111,9 @@ class _InFile:
         while done < array.nbytes:
             n_bytes = os.preadv(self.descriptor, [rest[done:].data], self.begin + done)
             if n_bytes == 0:
-                raise DataError("The temporary file of coded rows is shorter than it was written.", "Run it again.")
+                raise DataError(
+                    "The temporary file of encoded rows is shorter than what was written to it.", "Run it again."
+                )
             done += n_bytes
         return array
 
@@ -124,6 +127,6 @@ class _InFile:
                 reason = error.strerror
         if reason is not None:
             raise DataError(
-                f"Coded rows could not be written to a temporary file: {reason}. Nothing of it is left behind.",
+                f"The encoded rows could not be written to a temporary file: {reason}. Nothing was left behind.",
                 WayOut.MORE_SPACE,
             )

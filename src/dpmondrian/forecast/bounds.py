@@ -48,7 +48,7 @@ class GoodCut:
         values = (self.peak, self.smaller_side, self.valley)
         if not all(is_number(value) and value >= 0 for value in values) or self.peak > self.smaller_side:
             raise ParameterError(
-                "A good cut must have numbers of rows >= 0, and no more in its peak than on its smaller side.",
+                "A good cut must have row counts >= 0, and no more rows in its peak than on its smaller side.",
                 got=f"{values!r} (peak, smaller side, valley)",
             )
 
@@ -70,7 +70,7 @@ def count_bound(design: Design, level: int = 0, beta: float = BETA, n_counts: in
     n_counts : int, default=1
         How many counts must all be near: the bound is over all of them together.
     """
-    level = check_integer("level", level, 0, design.settings.max_depth, "Level 0 is the number of all rows.")
+    level = check_integer("level", level, 0, design.settings.max_depth, "Level 0 is the total number of rows.")
     n_counts = check_integer("n_counts", n_counts, 1, None, "One is a single count.")
     each = _checked_beta(beta) / n_counts
     scale = design.plan.find(COUNT, level).multiplier * design.settings.rows_per_person
@@ -99,8 +99,8 @@ def cut_bound(design: Design, level: int = 0, beta: float = BETA) -> float:
     """
     if not design.has_cuts:
         raise ParameterError(
-            "This run makes no cut, so there is no bound for one: 'max_depth' is 0, or no column may be cut.",
-            "Raise 'max_depth', or give a numeric column.",
+            "This run makes no cuts, so there is no bound for them: 'max_depth' is 0, or no column can be cut.",
+            "Increase 'max_depth', or add a numeric column.",
         )
     level = check_integer("level", level, 0, design.settings.max_depth - 1, "Level 0 is the first cut.")
     return design.split_scale(level) * (math.log(design.n_candidates) - math.log(_checked_beta(beta)))

@@ -29,7 +29,7 @@ __all__ = ["SPREAD", "CentreError", "Spread", "centre_errors", "column_spreads"]
 Spread: TypeAlias = "float | Mapping[str, float]"
 
 SPREAD = 0.05
-"""Standard deviation of a cluster within a column, as a share of the column's range, unless something better is known."""
+"""Standard deviation of a cluster within a column, as a fraction of the column's range, unless something better is known."""
 
 _LEAST_SPREAD, _MOST_SPREAD = 1e-5, 0.5
 
@@ -75,7 +75,7 @@ def centre_errors(design: Design, share: float | None = None, spread: Spread = S
     share : float, optional
         Share of all rows that the cluster holds; None: one of `expected_clusters` that are equal.
     spread : float or mapping from column name to float, default=0.05
-        Standard deviation of the rows of a cluster as a share of the column's range (on a log scale: of its logarithms).
+        Standard deviation of the rows of a cluster as a fraction of the column's range (on a log scale: of its logarithms).
         A column that a mapping leaves out has the default. Categories are taken to be spread evenly, the least certain case,
         or, where cuts may be made between them, to be one category per cluster.
 
@@ -107,7 +107,7 @@ def centre_errors(design: Design, share: float | None = None, spread: Spread = S
 
 
 def column_spreads(design: Design, spread: Spread) -> list[float]:
-    """Return the standard deviation of a cluster in each column of centres, as a share of the column's range."""
+    """Return the standard deviation of a cluster in each column of centres, as a fraction of the column's range."""
     given = spread if isinstance(spread, Mapping) else {}
     numeric = [column.name for column in design.schema.columns if isinstance(column, Column)]
     unknown = [name for name in given if name not in numeric]
@@ -116,7 +116,7 @@ def column_spreads(design: Design, spread: Spread) -> list[float]:
             parameter="spread",
             rule="must name numeric columns of the schema",
             value=unknown,
-            hint=f"{nearest_names(unknown, numeric)} There are {numeric!r}.",
+            hint=f"{nearest_names(unknown, numeric)} Available columns: {numeric!r}.",
         )
     default = SPREAD if isinstance(spread, Mapping) else spread
     categories = design.schema.categories
@@ -137,7 +137,7 @@ def _checked_spread(spread: Any) -> float:
     if not is_number(spread) or not _LEAST_SPREAD <= spread <= _MOST_SPREAD:
         raise ParameterError(
             parameter="spread",
-            rule=f"must be a number from {_LEAST_SPREAD:g} to {_MOST_SPREAD:g}, a share of the column's range",
+            rule=f"must be a number from {_LEAST_SPREAD:g} to {_MOST_SPREAD:g}, a fraction of the column's range",
             value=spread,
             way_out=f"The default is {SPREAD:g}.",
         )
@@ -152,7 +152,7 @@ def _checked_share(design: Design, share: float | None) -> float:
             parameter="share",
             rule="must be a number above 0 and at most 1",
             value=share,
-            way_out="Leave it out for one of several equal clusters.",
+            way_out="Omit it for one of several equal clusters.",
         )
     return float(share)
 

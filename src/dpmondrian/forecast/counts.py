@@ -59,7 +59,7 @@ def count_error(design: Design, of: str = "cluster", level: int | None = None) -
     """
     of = check_choice("of", of, ("all", "leaf", "cluster"))
     if level is not None:
-        level = check_integer("level", level, 0, design.settings.max_depth, "Leave it out for an even tree.")
+        level = check_integer("level", level, 0, design.settings.max_depth, "Omit it for a balanced tree.")
     variance = {
         "all": lambda: _node_variance(design, 0, design.leaf_level),
         "leaf": lambda: _leaf_variance(design, design.leaf_level if level is None else level),

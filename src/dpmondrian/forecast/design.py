@@ -164,9 +164,9 @@ def make_design(
             parameter="schema",
             rule="must be a Schema",
             got=type(schema).__name__,
-            way_out="Make one from bounds with Schema.from_bounds.",
+            way_out="Create one from bounds with Schema.from_bounds.",
         )
-    n_rows = check_integer("n_rows", n_rows, 1, _MOST_ROWS, "Guess the number of rows from public knowledge.")
+    n_rows = check_integer("n_rows", n_rows, 1, _MOST_ROWS, "Estimate the number of rows from public knowledge.")
     given = {"epsilon": epsilon, "delta": delta, "n_clusters": n_clusters, "rows_per_person": rows_per_person}
     settings = checked_settings(bounds=schema, **{**DEFAULTS, **given, **parameters})
     if settings.paper:
@@ -174,20 +174,20 @@ def make_design(
             parameter="variant",
             rule="must be 'default' in a forecast",
             value="paper",
-            way_out="The paper's variant is there to repeat its results, and is not planned for.",
+            way_out="The paper's variant exists to reproduce its results and has no forecast.",
         )
     if n_clusters is not None and expected_clusters not in (None, n_clusters):
         raise ParameterError(
             parameter="expected_clusters",
-            rule=f"must be the number of clusters where that is given ({n_clusters})",
+            rule=f"must equal the number of clusters if that is given ({n_clusters})",
             value=expected_clusters,
-            way_out="Leave it out.",
+            way_out="Omit it.",
         )
     if expected_clusters is None:
         has_cuts = Design(n_rows, schema, settings).has_cuts
         expected_clusters = n_clusters or (min(EXPECTED_CLUSTERS, n_rows) if has_cuts else 1)
     name = "expected_clusters" if n_clusters is None else "n_clusters"
     clusters = check_integer(
-        name, expected_clusters, 1, min(n_rows, _MOST_CLUSTERS), "There are no more clusters than rows."
+        name, expected_clusters, 1, min(n_rows, _MOST_CLUSTERS), "There cannot be more clusters than rows."
     )
     return Design(n_rows, schema, settings, clusters)

@@ -75,16 +75,16 @@ class Outlook:
 
 @dataclass(frozen=True)
 class Forecast:
-    """What to expect of a run, made by `forecast`; prints in words and as a table.
+    """The forecast of a run, created by `forecast`. Prints as sentences and a table.
 
     Attributes
     ----------
     design : Design
-        The run that it is about.
+        The run.
     spread : float or mapping
-        The guessed spread of clusters.
+        The expected spread of clusters.
     outlook, twice_epsilon, twice_rows : Outlook
-        As asked for, with twice the epsilon, and with twice the rows.
+        The run as specified, with twice the epsilon, and with twice the rows.
     """
 
     design: Design
@@ -95,7 +95,7 @@ class Forecast:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Sentences about what will not work; none if all is well."""
+        """Sentences about expected problems; empty if there are none."""
         from dpmondrian.show.texts import warnings_of
 
         return warnings_of(self)
@@ -126,12 +126,12 @@ class Forecast:
         return forecast_text(self)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the expected errors of centres and sizes over epsilon, for these rows and for twice as many.
+        """Plot the expected errors of centres and sizes as a function of epsilon, for this number of rows and twice as many.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; None for a new figure.
+            Axes to draw on. If None, a new figure is created.
 
         Returns
         -------
@@ -154,24 +154,24 @@ def forecast(
     spread: Spread = SPREAD,
     **parameters: Any,
 ) -> Forecast:
-    """Return what to expect of `DPM` with these parameters, before any row is read.
+    """Forecast a run of `DPM` with these parameters, before any row is read.
 
-    Nothing here touches data, so it costs no budget, as long as `n_rows` is a guess from public knowledge.
+    This does not touch any data, so it costs no budget, provided that `n_rows` is a guess from public knowledge.
 
     Parameters
     ----------
     n_rows : int
-        A guess of the number of rows.
+        Approximate number of rows.
     schema : Schema
     epsilon, delta, n_clusters, rows_per_person
         As in `DPM`.
     expected_clusters : int, optional
-        A guess of the number of clusters. None: `n_clusters` if that is given, else 10. Errors are those of one of so
-        many equal clusters.
+        Expected number of clusters. If None, `n_clusters` if that is given, otherwise 10. Errors are for one of this many
+        clusters of equal size.
     spread : float or mapping from column name to float, default=0.05
-        A guess of the standard deviation of a cluster in a column, as a share of its range.
+        Expected standard deviation of a cluster in a column, as a fraction of its range.
     **parameters
-        Further parameters of `DPM`, such as `max_depth` or `directions`.
+        Other parameters of `DPM`, such as `max_depth` or `directions`.
 
     Examples
     --------

@@ -110,8 +110,8 @@ class Door:
         if observer is not None and journal is not None:
             raise ParameterError(
                 parameter="checkpoint",
-                rule="must be None in an audit, which watches the draws of whole runs",
-                way_out="Leave it out there.",
+                rule="must be None in an audit, which observes the draws of complete runs",
+                way_out="Omit it there.",
             )
         seed = seed if observer is None else observer.seed
         self.plan = plan
@@ -303,7 +303,7 @@ class Door:
             parts *= 2
             if parts > most:
                 raise BudgetError(
-                    f"The noise of {draw.name!r} would be too coarse for its accounting; it was not drawn. Lower 'epsilon'."
+                    f"The noise of {draw.name!r} would be too coarse for its accounting; it was not drawn. Decrease 'epsilon'."
                 )
         return parts
 

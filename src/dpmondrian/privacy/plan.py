@@ -152,15 +152,15 @@ class Plan:
         """Refuse a plan whose recomputed cost exceeds the budget or differs from what it declares."""
         if 0.0 < self.delta < LEAST_DELTA:
             raise BudgetError(
-                f"The plan has delta = {self.delta:g}, too little to be accounted for. Nothing was drawn. Take a delta of at "
-                f"least {LEAST_DELTA:g}, or 0."
+                f"The plan has delta = {self.delta:g}, too small for the accountant. Nothing was drawn. Use a delta of at least"
+                f" {LEAST_DELTA:g}, or 0."
             )
         repriced = self._repriced()
         spent = self.composed(repriced)
         if spent > self.epsilon or self._delta_of_draws() > self.delta:
             raise BudgetError(
                 f"The plan costs epsilon = {spent:.9g} at delta = {self.delta:g}, more than the budget "
-                f"epsilon = {self.epsilon:g}. Nothing was drawn. Lower the shares or raise 'epsilon'."
+                f"epsilon = {self.epsilon:g}. Nothing was drawn. Decrease the shares or increase 'epsilon'."
             )
         for draw, priced in zip(self.draws, repriced, strict=True):
             if priced.cost > draw.cost * _ONE_WAY_TOLERANCE:

@@ -62,6 +62,6 @@ def _module(name: str) -> Any:
         return import_module(f"dp_accounting.pld.{name}")
     except ImportError:
         raise ParameterError(
-            "A second accountant needs the package dp-accounting, which is not there. Install it: pip install "
+            "A second accountant needs the package dp-accounting, which is not installed. Install it with: pip install "
             "'dpmondrian[accounting]'."
         ) from None

@@ -49,7 +49,7 @@ def compare_with_kmeans(release: Release, table: Any, classes: str | None = None
     rows, kept = _scaled_rows(table, release, coordinates)
     if len(rows) < len(release.centres):
         raise DataError(
-            "The table has fewer rows than the release has clusters: nothing can be compared. Give the table."
+            "The table has fewer rows than the release has clusters: nothing can be compared. Pass the whole table."
         )
     true_class = None if classes is None else _classes(table, classes)[kept]
     weights = coordinates.schema.weights

@@ -44,20 +44,20 @@ class Rate:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Bounds on what the best attacker finds out about one unit; prints in words.
+    """Bounds on what the best attacker can learn about one unit. Prints as text.
 
     Attributes
     ----------
     epsilon, delta : float
-        The guarantee, with what was spent on bounds.
+        The guarantee, including what was spent on bounds.
     unit : Unit
         Whose privacy is protected.
     releasable : bool
-        False for a run with a seed: nothing of this holds for whoever knows the seed.
+        False for a run with a seed: none of this holds against anyone who knows the seed.
     basis : {"privacy loss", "zCDP"}
         What the bounds were computed from.
     advantage : float
-        Most by which true positives exceed false positives, whatever the attacker does.
+        Maximum difference between true positive and false positive rates, whatever the attacker does.
     advantage_by_epsilon_alone : float
         What epsilon and delta alone would allow.
     rates : tuple of Rate
@@ -96,10 +96,12 @@ def explain(
     compose in another way, and `slack` what was kept back of epsilon and delta for noise that is nearly continuous.
     """
     if math.isinf(statement.epsilon):
-        raise BudgetError("No finite epsilon holds for this result, so no bound on an attacker can be given.")
+        raise BudgetError(
+            "No finite epsilon holds for this result, so there is no bound on what an attacker can learn."
+        )
     if not all(0.0 <= entry.cost <= _LARGEST_COST and 0.0 <= entry.delta < 1.0 for entry in statement.entries):
         raise BudgetError(
-            "The ledger of this statement holds a cost or delta that no draw has; it cannot be explained."
+            "The ledger of this statement contains a cost or delta that no draw has; it cannot be explained."
         )
     epsilon, delta = statement.epsilon + statement.bounds_epsilon, statement.delta
     if composition is None:

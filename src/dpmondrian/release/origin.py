@@ -29,7 +29,7 @@ def today() -> str:
         return datetime.fromtimestamp(int(seconds), UTC).date().isoformat()
     except (ValueError, OverflowError, OSError):
         raise ParameterError(
-            "The environment variable SOURCE_DATE_EPOCH must be a whole number of seconds since 1970.",
+            "The environment variable SOURCE_DATE_EPOCH must be an integer number of seconds since 1970.",
             "Unset it.",
             value=seconds,
         ) from None
@@ -90,7 +90,7 @@ class Origin:
         if not isinstance(self.date, str) or date.fromisoformat(self.date).isoformat() != self.date:
             raise ValueError("the date of the origin is not a day")
         if not is_data_set_name(self.data_set):
-            raise ValueError("the name of the data set is not a text of one line")
+            raise ValueError("the name of the data set is not a single-line string")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the origin as plain JSON values."""

@@ -166,8 +166,7 @@ class Release:
         failed = verify(release, stated_digest).failed
         if failed:
             raise ReleaseFileError(
-                f"The saved release contradicts itself: {failed[0].words:.300}. It was changed after it was written, or is damaged; "
-                "'dpm verify' shows all that is wrong. Ask whoever published it for the original."
+                f"The saved release contradicts itself: {failed[0].words:.300}. It was modified after it was written, or is damaged; 'dpm verify' lists all problems. Ask the publisher for the original."
             )
         return release
 
@@ -190,7 +189,7 @@ class Release:
         try:
             release, digest = cls._from_dict(values), values.pop("digest")
             if not isinstance(digest, str) or _canonical(release._covered()) != _canonical(values):
-                raise ValueError("it holds fields that no release has, or values of another kind")
+                raise ValueError("it contains unknown fields, or values of the wrong type")
             return release, digest
         except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
             words = f"{error!s:.200}".rstrip(".")
@@ -314,7 +313,7 @@ def _different_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object, refusing one that another reader might understand differently."""
     values = dict(pairs)
     if len(values) != len(pairs):
-        raise ValueError("a field is there twice")
+        raise ValueError("a field occurs twice")
     return values
 
 
@@ -357,7 +356,7 @@ def _check_tree(tree: Tree, n_clusters: int) -> None:
     if depth.max() > _MOST_LEVELS:
         raise ValueError(f"the tree has more than {_MOST_LEVELS} levels")
     if tree.cluster.max() >= n_clusters:
-        raise ValueError("the tree names a cluster that is not there")
+        raise ValueError("the tree refers to a cluster that does not exist")
     if tree.size_error.min() < 0:
         raise ValueError("an error in the tree is negative")
 
@@ -369,7 +368,7 @@ def _check_statement(privacy: PrivacyStatement) -> None:
     texts = [privacy.unit.person_id or "", privacy.variant, privacy.currency, privacy.version]
     texts += [text for entry in privacy.entries for text in (entry.name, entry.mechanism, entry.unit)]
     if not all(isinstance(text, str) and len(text) <= _LONGEST_TEXT for text in texts):
-        raise ValueError("a text of the privacy statement is none or too long")
+        raise ValueError("a string of the privacy statement is missing or too long")
     entries = [(entry.sensitivity, entry.scale, entry.cost, entry.n_draws, entry.delta) for entry in privacy.entries]
     levels = [entry.level for entry in privacy.entries if entry.level is not None]
     numbers = [privacy.epsilon, privacy.bounds_epsilon, privacy.rho or 0.0, privacy.rows_per_person]
@@ -383,4 +382,4 @@ def _check_parameters(parameters: Any) -> None:
     nested = [value.values() if isinstance(value, dict) else [value] for value in parameters.values()]
     for value in itertools.chain(*nested):
         if not (value is None or isinstance(value, str | bool) or _is_plain_number(value)):
-            raise ValueError("a parameter is neither a text, a truth value nor a number")
+            raise ValueError("a parameter is not a string, a boolean or a number")

@@ -42,7 +42,7 @@ SECURE, SEEDED = "secure", "seeded"
 
 @dataclass(frozen=True)
 class PrivacyStatement:
-    """What was promised and what was drawn for it.
+    """The privacy guarantee and every draw behind it.
 
     Attributes
     ----------
@@ -55,9 +55,9 @@ class PrivacyStatement:
     unit : Unit
         Whose privacy is protected.
     neighbours : {"add_or_remove"}
-        Between which tables nobody can tell.
+        Which tables cannot be distinguished.
     rows_per_person : int
-        The most rows of one person that were used: every sensitivity is multiplied by it.
+        Maximum number of rows used per person. Every sensitivity is multiplied by it.
     randomness : {"secure", "seeded"}
     not_protected : tuple of str
         Keys of `NOT_PROTECTED`.
@@ -68,12 +68,12 @@ class PrivacyStatement:
     bounds : tuple of dict
         The public columns: bounds, or categories.
     bounds_epsilon : float
-        What was spent before, on estimating bounds from the same rows. It adds to `epsilon`.
+        Epsilon spent beforehand on estimating bounds from the same rows. It adds to `epsilon`.
     accountant : {"zcdp", "pld"}
         How costs in rho became `epsilon`: by conversion of their sum, or through the composed privacy loss.
     earlier_fits : int
-        How many fits the same process had made before that no budget was charged for. If they were of the same rows, their
-        epsilons and deltas add to these.
+        Number of earlier fits in the same process without a budget. If they used the same rows, their epsilons and deltas add to
+        these.
     """
 
     epsilon: float
@@ -123,7 +123,7 @@ class PrivacyStatement:
         return statement
 
     def explain(self) -> Explanation:
-        """Return what the best attacker can find out about one unit; prints in words."""
+        """Return bounds on what the best attacker can learn about one unit. Prints as text."""
         from dpmondrian.release.explain import explain
 
         return explain(self)

@@ -56,9 +56,9 @@ class Rule:
 
 @dataclass(frozen=True)
 class Cut:
-    """Clusters made of the leaves of a tree, largest first: centres and sizes are weighted means and sums of the leaves'.
+    """Clusters formed from the leaves of a tree, largest first. Centres and sizes are weighted means and sums over the leaves.
 
-    Prints as rules. No Lloyd steps follow, so the centres are a little worse than those of a fit.
+    Prints as rules. Without Lloyd steps, the centres are slightly less accurate than those of a fit.
     """
 
     centres: NDArray[np.float64]
@@ -79,8 +79,8 @@ class Cut:
 class Tree:
     """Flat arrays over nodes; node 0 is the root. Everything in it is released.
 
-    A leaf is a box between cuts, with its own size; a cluster of `DPM` is what lies nearest to its centre. Where clusters
-    are well separated these are the same rows, elsewhere they differ at the edges.
+    A leaf is a box between cuts, with its own size; a cluster of `DPM` contains the rows nearest to its centre. For well separated
+    clusters, these are the same rows; otherwise they differ at the edges.
 
     Attributes
     ----------
@@ -99,12 +99,12 @@ class Tree:
     ranges : tuple of float or None, optional
         Ranges of the columns, from which the number of digits in rules follows; None for four significant digits.
     strength, strength_error : float array
-        How clearly the two sides of a cut are apart, from 0 (not at all) to 1 (nothing between them), and the standard
-        error of that. NaN at leaves and where it was not measured (with `n_clusters` and in the paper's variant).
+        How clearly the two sides of a cut are separated, from 0 (not at all) to 1 (nothing between them), and its standard
+        error. NaN at leaves and where it was not measured (with `n_clusters` and in the paper's variant).
     leaf_centres : float array of shape (n_leaves, n_columns), optional
         Centres of the leaves, in the order of the nodes; in columns, without directions.
     joins : Joins, optional
-        How leaves go together to clusters, see `cut`.
+        How leaves are merged into clusters, see `cut`.
     log_columns : tuple of int
         Columns on a log scale: means of `leaf_centres` are geometric there.
     categories : mapping from column to two texts
@@ -129,15 +129,15 @@ class Tree:
     categories: Mapping[int, tuple[str, str]] = field(default_factory=dict)
 
     def cut(self, k: int | None = None, *, strength: float | None = None) -> Cut:
-        """Return other clusters made of the same leaves, without spending anything: post-processing.
+        """Return other clusters formed from the same leaves. This is post-processing and spends nothing.
 
         Parameters
         ----------
         k : int
             Number of clusters, from 1 to `n_leaves`.
         strength : float
-            Leaves stay apart where the hierarchy's strength is at least this, from the top as far as that reaches. Low
-            values give many clusters, high ones few.
+            Leaves stay separate where the strength in the hierarchy is at least this value, starting from the top. Low values give
+            many clusters, high values few.
 
         Examples
         --------
@@ -150,12 +150,11 @@ class Tree:
         """
         if self.leaf_centres is None:
             raise ParameterError(
-                "This tree has no hierarchy to cut: it was made with n_clusters or in the paper's variant, or noise hid what "
-                "lies between its leaves.",
+                "This tree has no hierarchy to cut: it was fitted with n_clusters or in the paper's variant, or noise hid what lies between its leaves.",
                 "Fit without n_clusters, with a larger epsilon, more rows or fewer columns.",
             )
         if (k is None) == (strength is None):
-            raise ParameterError("Give either k or strength.", "For instance tree_.cut(5) or tree_.cut(strength=0.9).")
+            raise ParameterError("Pass either k or strength.", "For example tree_.cut(5) or tree_.cut(strength=0.9).")
         joins = self.joins or Joins(*(np.empty(0, dtype=np.int64),) * 2, *(np.empty(0),) * 2)
         if strength is not None:
             if not is_number(strength) or not 0 <= strength <= 1:
@@ -184,10 +183,10 @@ class Tree:
         )
 
     def plot_hierarchy(self, ax: Any = None) -> Any:
-        """Draw how the leaves go together to clusters, in matplotlib's axes or a new figure, and return the axes.
+        """Plot how the leaves are merged into clusters, on matplotlib axes or a new figure, and return the axes.
 
-        Groups are joined at the height of the strength with which they are apart; see `dpmondrian.show.plots`. Only released
-        values are drawn, so the picture may be published.
+        Groups are joined at the height of the strength of their separation; see `dpmondrian.show.plots`. The plot uses only released
+        values, so it may be published.
         """
         from dpmondrian.show.plots import plot_hierarchy
 

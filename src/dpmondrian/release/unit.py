@@ -38,7 +38,7 @@ class Unit:
         several = type(self.assumed_rows) is int and self.assumed_rows > 1 and self.person_id is None
         plain = self.person_id is None and self.assumed_rows is None
         if not (named or several if self.of == PERSON else self.of == ROW and plain):
-            raise ValueError("the unit of privacy is none that can be protected")
+            raise ValueError("the unit of privacy is not one that can be protected")
 
     @property
     def enforced(self) -> bool:
@@ -58,7 +58,7 @@ class Unit:
     def from_dict(cls, values: Mapping[str, Any]) -> Unit:
         """Return the unit that `to_dict` described; raise ValueError or TypeError if it is none."""
         if not isinstance(values, dict) or values.keys() != {"of", "person_id", "assumed_rows"}:
-            raise ValueError("the unit of privacy has other fields than a unit has")
+            raise ValueError("the unit of privacy has unknown or missing fields")
         return cls(**values)
 
 

@@ -81,7 +81,7 @@ class GivenBounds:
         if self.given is None:
             raise BoundsError(
                 parameter="bounds",
-                rule="is missing, and the range of every column is needed",
+                rule="is missing, but the range of every column is required",
                 way_out=WayOut.GIVE_BOUNDS,
             )
         if isinstance(self.given, Schema):
@@ -121,7 +121,7 @@ def _listed(bounds: Any, n_columns: int) -> list[Any]:
             parameter="bounds",
             rule=f"must have one pair for each of {n_columns} columns",
             got=f"{len(pairs)} pairs",
-            way_out="Give one pair (lower, upper) to use it for all columns.",
+            way_out="Pass a single pair (lower, upper) to use it for all columns.",
         )
     return pairs
 
@@ -158,7 +158,7 @@ def _declared(name: str, pair: Any) -> Column | Category | None:
         if pair.name != name:
             raise BoundsError(
                 parameter="bounds",
-                rule=f"holds column {pair.name!r} under the name {name!r}",
+                rule=f"contains column {pair.name!r} under the name {name!r}",
                 way_out="Use one name for both.",
             )
         return pair
@@ -177,7 +177,7 @@ def _column(name: str, pair: Any, whole: bool) -> Column | Category:
             raise BoundsError(
                 parameter="bounds",
                 rule=f"names column {items[0]!r} where the table has {name!r}",
-                way_out="Give the list in the order of the table, or a mapping by column name.",
+                way_out="Pass the list in the order of the table, or a mapping by column name.",
             )
         items = items[1:]
     words = [item for item in items[2:] if isinstance(item, str)]

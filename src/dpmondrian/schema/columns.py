@@ -46,20 +46,20 @@ LARGEST_BOUND, SMALLEST_RANGE = 1e100, 1e-100
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its name, its bounds, whether it takes whole values only, and its scale.
+    """A numeric column: its name, bounds, type and scale.
 
     Parameters
     ----------
     name : str
     lower, upper : float
-        Public bounds, ``lower < upper``. Values beyond them are clipped.
+        Public bounds, ``lower < upper``. Values outside them are clipped.
     whole : bool, default=False
-        Whether the column takes whole values. Cuts are then placed between values.
+        Whether the column contains only integers. Cuts are then placed between values.
     log : bool, default=False
-        Whether equal ratios count as equal distances: windows, distances and means are those of the logarithm.
+        Whether equal ratios count as equal distances: windows, distances and means use the logarithm.
         The bounds must be positive.
     unit : str, default=""
-        What the values are counted in, such as "years": shown in reports, used for nothing else.
+        Unit of the values, such as "years". Shown in reports only.
     """
 
     name: str
@@ -84,14 +84,14 @@ class Column:
             raise BoundsError(
                 column=self.name,
                 parameter="bounds",
-                rule=f"must lie within +-{LARGEST_BOUND:g}",
+                rule=f"must be within +-{LARGEST_BOUND:g}",
                 got=f"({self.lower:g}, {self.upper:g})",
                 way_out="Choose a larger unit.",
             )
         truths = all(isinstance(value, bool | np.bool_) for value in (self.whole, self.log))
         if not isinstance(self.name, str) or not isinstance(self.unit, str) or not truths:
             raise BoundsError(
-                "A column must have a name, true or false for 'whole' and 'log', and a text for 'unit'.",
+                "A column must have a name, true or false for 'whole' and 'log', and a string for 'unit'.",
                 value=(self.name, self.whole, self.log, self.unit),
             )
         object.__setattr__(self, "whole", bool(self.whole))
@@ -110,7 +110,7 @@ class Column:
                 parameter="bounds",
                 rule="must satisfy lower < upper",
                 got=f"({self.lower:g}, {self.upper:g})",
-                way_out="Swap them, or leave the column out if it cannot vary.",
+                way_out="Swap them, or remove the column if it cannot vary.",
             )
         if self.log:
             self._check_log_scale()
@@ -118,8 +118,8 @@ class Column:
     def _check_log_scale(self) -> None:
         if self.whole:
             raise BoundsError(
-                f"Column {self.name!r} must be marked 'int' or 'log', not both, because windows on a log scale do not hold whole numbers.",
-                "Leave 'int' out: a column of whole numbers may have a log scale.",
+                f"Column {self.name!r} must be marked 'int' or 'log', not both, because windows on a log scale do not contain whole numbers.",
+                "Omit 'int': a column of whole numbers can have a log scale.",
                 got="both",
             )
         if not self.lower > 0.0:
@@ -128,7 +128,7 @@ class Column:
                 parameter="bounds",
                 rule="must be positive on a log scale",
                 got=f"({self.lower:g}, {self.upper:g})",
-                way_out="Raise the lower bound to the smallest value that matters (values below it are clipped to it), or leave 'log' out.",
+                way_out="Raise the lower bound to the smallest value that matters (values below it are clipped to it), or omit 'log'.",
             )
         if not self.range > 0.0:
             raise BoundsError(
@@ -136,7 +136,7 @@ class Column:
                 parameter="bounds",
                 rule="must have different logarithms",
                 value=(self.lower, self.upper),
-                way_out="Leave 'log' out: this close together both scales are the same.",
+                way_out="Omit 'log': this close together, both scales are the same.",
             )
 
     @property
@@ -186,24 +186,25 @@ class Indicator(Column):
 
 @dataclass(frozen=True)
 class Category:
-    """A column whose values are categories that are declared beforehand; all others become "other".
+    """A categorical column with categories declared beforehand; all other values become "other".
 
-    It is turned into one indicator per category, of which every row has exactly one. Centres hold the share of each
+    It is encoded as one indicator per category, of which exactly one is set in every row. Centres contain the share of each
     category in a cluster.
 
     Parameters
     ----------
     name : str
     categories : sequence of str
-        Known without looking at the data. "other" is added unless it is declared. Values are compared as texts, without spaces
-        around them; "1", 1 and 1.0 are the same, and so are true and "True".
+        Known without looking at the data. "other" is added unless it is declared. Values are compared as strings, without
+        surrounding spaces; "1", 1 and 1.0 are the same, and so are true and "True".
     cut : bool, default=False
-        Whether clusters may be cut apart between categories. Every two categories are apart, with nothing in between, so
-        such cuts divide the clusters into one group per category or combination of categories. Without, categories
-        describe clusters that other columns separate.
+        Whether clusters may be separated by category. There is nothing between two categories, so such cuts divide the
+        clusters into one group per category or combination of categories. If False, categories only describe clusters that
+        other columns separate.
     weight : float, default=None
-        Distance of two rows of different categories, as a part of the distance between the two bounds of a numeric column,
-        from 0.01 to 1. None: 1 with `cut`, else 0.1, so that categories decide only about rows that lie between clusters.
+        Distance between two rows of different categories, as a fraction of the distance between the two bounds of a numeric
+        column, from 0.01 to 1. If None, 1 with `cut` and 0.1 otherwise, so that categories only decide about rows that lie
+        between clusters.
     """
 
     name: str
@@ -220,9 +221,9 @@ class Category:
             raise BoundsError(
                 column=self.name,
                 parameter="categories",
-                rule="must be texts, at least one",
+                rule="must be strings, at least one",
                 value=given,
-                way_out="For instance ['basic', 'premium']; write numbers as texts too.",
+                way_out="For example ['basic', 'premium']; write numbers as strings too.",
             )
         if len({canonical_text(item) for item in given}) != len(given) or len(given) > MOST_CATEGORIES:
             raise BoundsError(
@@ -230,7 +231,7 @@ class Category:
                 parameter="categories",
                 rule=f"must be different, and at most {MOST_CATEGORIES}",
                 value=len(given),
-                way_out="Leave out repeated or rare ones: undeclared values become 'other', and '1' and '1.0' are the same.",
+                way_out="Remove repeated or rare ones: undeclared values become 'other', and '1' and '1.0' are the same.",
             )
         if not isinstance(self.cut, bool):
             raise BoundsError(column=self.name, parameter="cut", rule="must be true or false", value=self.cut)
@@ -242,7 +243,7 @@ class Category:
                 parameter="weight",
                 rule=f"must be a number from {_LEAST_WEIGHT:g} to 1",
                 value=self.weight,
-                way_out="Leave it out for the default.",
+                way_out="Omit it to use the default.",
             )
         object.__setattr__(self, "weight", float(self.weight))  # type: ignore[arg-type]
 
@@ -269,18 +270,18 @@ class Category:
 
 @dataclass(frozen=True)
 class Estimate:
-    """How bounds were estimated from the rows themselves, with privacy (`suggest_bounds`).
+    """How bounds were estimated from the rows themselves, with differential privacy (`suggest_bounds`).
 
     Attributes
     ----------
     epsilon : float
-        What was spent on it.
+        Epsilon spent on the estimate.
     rows_per_person, person_id : int, str or None
-        Whose privacy was protected by it.
+        Whose privacy was protected.
     releasable : bool
         False for an estimate with a seed.
     entry : str or None
-        Under which id it was charged to a budget file.
+        Id of its charge in a budget file.
     """
 
     epsilon: float
@@ -300,11 +301,11 @@ class Estimate:
         rows, texts = self.rows_per_person, (self.person_id, self.entry)
         if not isinstance(rows, int) or isinstance(rows, bool) or rows < 1 or not isinstance(self.releasable, bool):
             raise BoundsError(
-                "An estimate of bounds must have 'rows_per_person' >= 1, and true or false for 'releasable'.",
+                "A bounds estimate must have 'rows_per_person' >= 1, and true or false for 'releasable'.",
                 value=self,
             )
         if not all(text is None or isinstance(text, str) for text in texts):
-            raise BoundsError("The 'person_id' and 'entry' of an estimate of bounds must be texts or None.", value=self)
+            raise BoundsError("The 'person_id' and 'entry' of a bounds estimate must be strings or None.", value=self)
 
     def cost(self, rows_per_person: int, person_id: str | None) -> float:
         """Return the epsilon of the estimate for another unit of privacy; raise `BoundsError` if it has none.
@@ -313,22 +314,21 @@ class Estimate:
         """
         if person_id != self.person_id:
             raise BoundsError(
-                f"The bounds were estimated {_of_people(self.person_id)}, and this run is {_of_people(person_id)}: one says nothing "
-                "about whom the other protects.",
-                "Use the same column in both, estimate the bounds again, or give public ones.",
+                f"The bounds were estimated {_of_people(self.person_id)}, and this run is {_of_people(person_id)}: the two protect different units.",
+                "Use the same column in both, estimate the bounds again, or pass public bounds.",
             )
         return self.epsilon if person_id is not None else self.epsilon * -(-rows_per_person // self.rows_per_person)
 
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of a table in order: all that DPM needs to know about the data beforehand.
+    """The columns of a table, in order: everything DPM needs to know about the data beforehand.
 
     Parameters
     ----------
     columns : sequence of Column and Category
     estimate : Estimate, optional
-        If bounds were estimated from the same rows (`suggest_bounds`): what that cost. It is part of the privacy statement.
+        If bounds were estimated from the same rows (`suggest_bounds`), the cost of that. It is part of the privacy statement.
 
     Examples
     --------
@@ -343,14 +343,14 @@ class Schema:
     def __post_init__(self) -> None:
         given = self.columns if isinstance(self.columns, Sequence) else ()
         if not all(isinstance(column, Column | Category) for column in given) or isinstance(given, str):
-            raise BoundsError("A schema must hold columns of the types Column and Category.", value=self.columns)
+            raise BoundsError("A schema must contain columns of type Column or Category.", value=self.columns)
         object.__setattr__(self, "columns", tuple(given))
         if not self.columns:
             raise BoundsError("A schema must have at least one column.", got="none")
         for names in (self.names, self.centre_names):
             repeated = sorted(name for name, times in Counter(names).items() if times > 1)
             if repeated:
-                raise BoundsError("Column names must be different.", "Rename them.", got=f"{repeated} more than once")
+                raise BoundsError("Column names must be unique.", "Rename them.", got=f"{repeated} more than once")
 
     def bounds_epsilon(self, rows_per_person: int = 1, person_id: str | None = None) -> float:
         """Return what was spent on bounds that were estimated from the same rows, for a unit of privacy."""
@@ -400,8 +400,8 @@ class Schema:
         """Factor per column of centres that brings differences to a common scale.
 
         A difference is divided by its column's range and multiplied by the mean range, so that a column
-        in grams counts like one in kilograms. With one pair of bounds for all columns every factor is 1
-        and distances are plain Euclidean distances. On a log scale difference and range are those of logarithms.
+        in grams counts the same as one in kilograms. With one pair of bounds for all columns, every factor is 1
+        and distances are plain Euclidean distances. On a log scale, difference and range use logarithms.
         """
         ranges = np.array(self.ranges)
         return np.ones(len(ranges)) if np.all(ranges == ranges[0]) else ranges.mean() / ranges
@@ -423,7 +423,7 @@ class Schema:
         Parameters
         ----------
         bounds : pair, list of pairs, mapping or Schema
-            A pair may carry a third item, ``"int"``, ``"float"`` or ``"log"``, which overrides the column's type.
+            A pair may have a third item, ``"int"``, ``"float"`` or ``"log"``, which overrides the column's type.
         names : sequence of str
         whole : sequence of bool
             Whether each column's *type* is an integer type. Values are never looked at.

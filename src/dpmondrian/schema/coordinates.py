@@ -54,7 +54,7 @@ class Coordinates:
         if self.directions and len(self.mixed) < 2:
             raise ParameterError(
                 parameter="directions",
-                rule="must be 0 unless there are two columns to lie between, not counting categories and whole numbers with fewer "
+                rule="must be 0 unless there are at least two columns, not counting categories and whole numbers with fewer "
                 f"than {LEAST_VALUES} values",
                 value=self.directions,
                 way_out="Use 0 to cut along columns only.",
@@ -63,7 +63,7 @@ class Coordinates:
         if taken:
             raise ParameterError(
                 parameter="directions",
-                rule=f"adds columns with names that the table already has: {taken!r}",
+                rule=f"adds columns whose names already exist in the table: {taken!r}",
                 way_out="Rename them, or use 0 to cut along columns only.",
             )
 

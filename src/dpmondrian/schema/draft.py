@@ -10,12 +10,12 @@ from dpmondrian.schema.toml import toml_key, toml_value
 __all__ = ["draft_schema"]
 
 _HEADER = """\
-# What is public about the columns: known without looking at the rows (an age lies between 0 and 120).
-# Never take the smallest and largest value of the rows themselves: that would give them away.
-# Fill in the places marked "fill in"; delete the sections of columns that are not to be clustered.
+# What is public about the columns: known without looking at the rows (an age is between 0 and 120).
+# Never use the smallest and largest value in the rows: that would reveal them.
+# Fill in the places marked "fill in"; delete the sections of columns you do not want to cluster on.
 """
 _PEOPLE = """\
-# How many rows one person may have at most:
+# Maximum number of rows per person:
 # rows_per_person = 1
 """
 _FROM_NAME = "# from the name; check it"
@@ -45,14 +45,14 @@ def draft_schema(columns: Mapping[str, str], *, people_known: bool = False) -> s
 
 def _identifiers(names: list[str]) -> str:
     lines = "".join(f"# person_id = {toml_value(name)}\n" for name in names)
-    return f"# By its name this says who somebody is, so it is not clustered. Take it in if people have several rows:\n{lines}"
+    return f"# Judging by its name, this column identifies people, so it is not clustered. Uncomment it if people have several rows:\n{lines}"
 
 
 def _section(name: str, kind: str) -> str:
     if kind == "date":
         return (
-            f"# {toml_value(name)} is a date or time: to use it, turn it into a number, such as days since a fixed date, and "
-            "give its bounds.\n"
+            f"# {toml_value(name)} is a date or time: to use it, convert it to a number, such as days since a fixed date, and add its bounds."
+            "\n"
         )
     head = f"[columns.{toml_key(name)}]\n"
     if kind == "text":
@@ -83,4 +83,4 @@ def _unknown(kind: str) -> str:
         return f'{bounds}whole = true  # from the type\n# categories = ["...", "..."]  # for codes, instead of the three above\n'
     if kind == "number":
         return bounds
-    return f'{bounds}# whole = true  # if it takes whole numbers only\n# categories = ["...", "..."]  # for texts, instead of bounds\n'
+    return f'{bounds}# whole = true  # if it contains only whole numbers\n# categories = ["...", "..."]  # for text, instead of bounds\n'

@@ -49,15 +49,15 @@ _LARGEST_EXACT_FLOAT = 2.0**53
 
 @dataclass(frozen=True)
 class TableSchema:
-    """A schema, and how its rows belong to people.
+    """A schema, and how rows belong to people.
 
     Parameters
     ----------
     schema : Schema
     person_id : str or None, default=None
-        The column that says whose row it is. It is not clustered.
+        Column that identifies the person a row belongs to. It is not used for clustering.
     rows_per_person : int, default=1
-        Most rows of one person.
+        Maximum number of rows per person.
     """
 
     schema: Schema
@@ -67,33 +67,33 @@ class TableSchema:
     def __post_init__(self) -> None:
         if self.person_id is not None and (not isinstance(self.person_id, str) or not self.person_id):
             raise ParameterError(
-                parameter="person_id", rule="must be the name of a column, a text", value=self.person_id
+                parameter="person_id", rule="must be the name of a column, as a string", value=self.person_id
             )
         if self.person_id in self.schema.names:
             raise ParameterError(
                 parameter="person_id",
-                rule="must be a column that is not clustered",
-                got=f"{self.person_id!r}, which is among the columns",
-                way_out="Leave it out of them: who somebody is says nothing about groups of people.",
+                rule="must be a column that is not used for clustering",
+                got=f"{self.person_id!r} (which is among the columns)",
+                way_out="Remove it from the columns: an identifier says nothing about groups of people.",
             )
         rows = self.rows_per_person
         if not isinstance(rows, int) or isinstance(rows, bool) or rows < 1:
             raise ParameterError(
                 parameter="rows_per_person",
-                rule="must be a whole number of at least 1",
+                rule="must be an integer >= 1",
                 value=rows,
-                way_out="Give the maximum number of rows that one person may have.",
+                way_out="Pass the maximum number of rows per person.",
             )
 
 
 def read_schema(path: str | Path, only: Sequence[str] = ()) -> TableSchema:
-    """Return the schema in a TOML file; raise `BoundsError` or `ParameterError` if it is incomplete or wrong.
+    """Read the schema in a TOML file; raise `BoundsError` or `ParameterError` if it is incomplete or invalid.
 
     Parameters
     ----------
     path : path
     only : sequence of str
-        Columns to take; sections of others may be incomplete. None named: all of them.
+        Columns to use; sections of others may be incomplete. If empty, all columns.
     """
     values = _toml_in(Path(path))
     try:
@@ -103,7 +103,7 @@ def read_schema(path: str | Path, only: Sequence[str] = ()) -> TableSchema:
 
 
 def write_schema(table_schema: TableSchema, path: str | Path, *, overwrite: bool = False) -> None:
-    """Write a schema as TOML, whole or not at all."""
+    """Write a schema atomically to a TOML file."""
     write_file(path, schema_text(table_schema), overwrite=overwrite)
 
 
@@ -126,7 +126,7 @@ def _estimate_lines(estimate: Estimate, table_schema: TableSchema) -> dict[str, 
     unit = table_schema.person_id, table_schema.rows_per_person
     if not estimate.releasable or unit != (estimate.person_id, estimate.rows_per_person):
         raise ParameterError(
-            "The bounds were estimated with a seed or for another unit of privacy, so they cannot go into a schema file.",
+            "The bounds were estimated with a seed or for another unit of privacy, so they cannot be written to a schema file.",
             "Estimate them again.",
         )
     return {"bounds_epsilon": estimate.epsilon} | ({"bounds_entry": estimate.entry} if estimate.entry else {})
@@ -156,7 +156,7 @@ def _toml_in(path: Path) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise ParameterError(
             f"The schema file {str(path)!r} is not valid TOML: {error}.",
-            "A section begins with [columns.NAME]. Put quotes around all texts, and around names with characters other than letters, "
+            "A section starts with [columns.NAME]. Put quotes around all strings, and around names with characters other than letters, "
             'digits, "_" and "-".',
         ) from None
     except (ValueError, RecursionError):  # numbers of thousands of digits, lists in lists in lists
@@ -170,15 +170,15 @@ def _bytes_in(path: Path) -> bytes:
     except FileNotFoundError:
         raise ParameterError(
             f"The schema file {str(path)!r} does not exist.",
-            "Check its name, or draft one from the names of the columns.",
+            "Check its name, or draft one from the column names.",
         ) from None
     except IsADirectoryError:
-        raise ParameterError(f"The schema file {str(path)!r} is a folder.", "Give the TOML file in it.") from None
+        raise ParameterError(f"The schema file {str(path)!r} is a folder.", "Pass the TOML file in it.") from None
     except OSError as error:
         raise ParameterError(f"The schema file {str(path)!r} cannot be read ({type(error).__name__}).") from None
     if len(content) > LARGEST_FILE:
         raise ParameterError(
-            f"The schema file {str(path)!r} is too large for a schema.", "Did you give the table itself?"
+            f"The schema file {str(path)!r} is too large for a schema.", "Did you pass the table itself?"
         )
     return content
 
@@ -206,8 +206,8 @@ def _chosen(columns: Mapping[str, Any], only: Sequence[str]) -> Mapping[str, Any
     """Return the sections of some columns, or of all if none are named."""
     for name in only:
         if name not in columns:
-            hint = nearest_names([name], list(columns)) or f" There are {', '.join(columns)}."
-            raise ParameterError(f"The file says nothing about column {name!r}.", hint=hint)
+            hint = nearest_names([name], list(columns)) or f" Known columns: {', '.join(columns)}."
+            raise ParameterError(f"The file does not describe column {name!r}.", hint=hint)
     return {name: facts for name, facts in columns.items() if name in only} if only else columns
 
 
@@ -223,14 +223,14 @@ def _check_column_keys(name: str, facts: Mapping[str, Any]) -> None:
     if unknown:
         whole_name = toml_key(f"{name}.{unknown[0]}")
         is_dotted_name = isinstance(facts[unknown[0]], dict)
-        hint = f" If the name of the column holds a point, write [columns.{whole_name}]." if is_dotted_name else ""
+        hint = f" If the column name contains a dot, write [columns.{whole_name}]." if is_dotted_name else ""
         _refuse_keys(unknown, known, f"[columns.{toml_key(name)}]", hint)
     of_bounds = [key for key in facts if key in _BOUND_KEYS]
     of_categories = [key for key in facts if key in _CATEGORY_KEYS]
     if of_bounds and of_categories:
         raise BoundsError(
             f"The column {name!r} must have bounds or categories, not both.",
-            "Delete the keys of one kind.",
+            "Delete one set of keys.",
             got=f"{of_bounds} and {of_categories}",
         )
 
@@ -251,8 +251,8 @@ def _check_complete(columns: Mapping[str, Mapping[str, Any]]) -> None:
     ]
     if missing:
         raise BoundsError(
-            f"Every column must have 'lower' and 'upper', or 'categories'. Still to fill in: {missing}.",
-            "Take them from what is known without looking at the rows, or delete the sections of columns you do not want to cluster "
+            f"Every column must have 'lower' and 'upper', or 'categories'. Missing: {missing}.",
+            "Use what is known without looking at the rows, or delete the sections of columns you do not want to cluster "
             "on.",
         )
 
@@ -265,9 +265,9 @@ def _column(name: str, facts: Mapping[str, Any]) -> Column | Category:
         raise BoundsError(
             column=name,
             parameter="categories",
-            rule="must be a list of texts, numbers, or true and false",
+            rule="must be a list of strings, numbers, or true and false",
             value=categories,
-            way_out='For instance categories = ["basic", "premium"].',
+            way_out='For example categories = ["basic", "premium"].',
         )
     return Category(name, tuple(map(_as_text, categories)), facts.get("cut", False), facts.get("weight"))
 

@@ -12,7 +12,7 @@ __all__ = ["bounds_from_options"]
 
 Facts: TypeAlias = "tuple[float, float] | tuple[float, float, str] | tuple[str, ...]"
 
-_FORMS = "Write NAME=LOW:HIGH, NAME=LOW:HIGH:int, NAME=LOW:HIGH:log or NAME=ONE|TWO|THREE, for instance age=0:120."
+_FORMS = "Write NAME=LOW:HIGH, NAME=LOW:HIGH:int, NAME=LOW:HIGH:log or NAME=ONE|TWO|THREE, for example age=0:120."
 _WORDS = ("int", "float", "log")
 
 
@@ -34,7 +34,10 @@ def bounds_from_options(texts: Sequence[str]) -> dict[str, Facts]:
     for text in texts:
         if any("\ud800" <= character <= "\udfff" for character in text):  # bytes of a shell that are not UTF-8
             raise BoundsError(
-                parameter="bounds", rule="must be UTF-8 text", value=text, way_out="Check the settings of your shell."
+                parameter="bounds",
+                rule="must be UTF-8 text",
+                value=text,
+                way_out="Check the locale settings of your shell.",
             )
         name, sign, facts = text.rpartition("=")
         if not sign or not name.strip():
@@ -44,7 +47,7 @@ def bounds_from_options(texts: Sequence[str]) -> dict[str, Facts]:
                 parameter="bounds",
                 rule="must be given once per column",
                 got=f"{name!r} twice",
-                way_out="Leave one out.",
+                way_out="Remove one.",
             )
         bounds[name] = _categories(name, facts) if "|" in facts else _pair(name, facts)
     return bounds
@@ -87,5 +90,5 @@ def _number(name: str, text: str) -> float:
             parameter="bounds",
             rule="must be numbers",
             value=text,
-            way_out=f"{_FORMS} Numbers have a decimal point and no thousands separators.",
+            way_out=f"{_FORMS} Write numbers with a decimal point and without thousands separators.",
         ) from None

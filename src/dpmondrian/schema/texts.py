@@ -154,8 +154,8 @@ def texts_of_column(column: nw.Series[Any]) -> Any:
         return canonical(_own_texts(column, column.to_native()))
     # Outside of the block: errors of Arrow quote a value.
     raise DataError(
-        f"Column {column.name!r} holds values that are neither texts nor numbers.",
-        "Leave it out, or turn them into texts.",
+        f"Column {column.name!r} contains values that are neither strings nor numbers.",
+        "Remove it, or convert them to strings.",
     )
 
 

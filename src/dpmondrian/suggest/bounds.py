@@ -70,15 +70,15 @@ ROUNDING = 50
 
 @dataclass(frozen=True)
 class SuggestedBounds:
-    """Bounds that were estimated from the rows, and what that cost.
+    """Bounds estimated from the rows, and the cost of the estimate.
 
     Attributes
     ----------
     bounds : dict
-        For each column ``(lower, upper)``, or ``(lower, upper, "int")`` for whole numbers; None where nothing could be said. Give
-        `DPM` what `schema` returns instead: it knows what the bounds cost.
+        For each column ``(lower, upper)``, or ``(lower, upper, "int")`` for integers; None if no bounds were found. Pass the result
+        of `schema` to `DPM` instead: it includes the cost of the bounds.
     privacy : PrivacyStatement
-        What was promised and what was drawn. Its ``releasable`` is False for a run with a seed.
+        The guarantee and the draws behind it. Its ``releasable`` is False for a run with a seed.
     """
 
     bounds: Mapping[str, Suggestion]
@@ -86,12 +86,12 @@ class SuggestedBounds:
     estimate: Estimate
 
     def schema(self) -> Schema:
-        """Return the bounds as a schema that says what they cost; raise `BoundsError` if a column has none."""
+        """Return the bounds as a schema that includes their cost; raise `BoundsError` if a column has none."""
         missing = [name for name, pair in self.bounds.items() if pair is None]
         if missing:
             raise BoundsError(
                 f"No bounds were found for {missing!r}.",
-                "Give theirs by hand, from what is known without the data, leave these columns out, or spend more 'epsilon'.",
+                "Set them by hand from what is known without the data, remove these columns, or spend more 'epsilon'.",
             )
         columns = [Column(name, pair[0], pair[1], len(pair) > 2) for name, pair in self.bounds.items() if pair]
         return Schema(tuple(columns), self.estimate)
@@ -120,28 +120,28 @@ def suggest_bounds(
     budget: Budget | str | Path | None = None,
     random_state: Any = None,
 ) -> SuggestedBounds:
-    """Return bounds of numeric columns, estimated from their rows with differential privacy.
+    """Estimate bounds of numeric columns from the rows, with differential privacy.
 
-    For tables of which nobody knows the bounds; known ones are better and cost nothing. The rarest rows are left out on purpose:
-    a tail of about one in a hundred rows may lie beyond the bounds, and more where rows are few. A rule of thumb for useful
-    bounds is 2,000 rows per column at ``epsilon=1``, 20,000 at 0.1.
+    Use this only if nobody knows the bounds; known bounds are better and cost nothing. Extreme rows are excluded on purpose:
+    about one in a hundred rows may lie outside the bounds, and more if there are few rows. As a rule of thumb, useful bounds need
+    2,000 rows per column at ``epsilon=1``, and 20,000 at 0.1.
 
     Parameters
     ----------
     table : array or data frame
         NumPy array, or pandas, polars or Arrow table.
     epsilon : float
-        What this may spend; it adds to that of every release of the same rows. It is shared evenly by the columns.
+        Epsilon to spend, divided evenly among the columns. It adds to the epsilon of every release of the same rows.
     columns : sequence of str, optional
-        Columns to look at; of an array "x0", "x1", ... None: all numeric columns. Columns of truth values get (0, 1) at no cost.
+        Columns to use; for an array, "x0", "x1", ... If None, all numeric columns. Boolean columns get (0, 1) at no cost.
     person_id : str, optional
-        Column that tells to whom a row belongs. At most `rows_per_person` rows of each person are kept, at random.
+        Column that identifies the person a row belongs to. At most `rows_per_person` rows per person are kept, at random.
     rows_per_person : int, default=1
-        Most rows of one person. All noise is multiplied by it.
+        Maximum number of rows per person. All noise is multiplied by it.
     budget : Budget or path of its file, optional
-        The budget of this data set. It is charged right before the first draw, and refuses what would exceed it.
+        The budget of this data set. It is charged before the first draw, and refuses charges that would exceed its total.
     random_state : int, RandomState, Generator or None, default=None
-        None draws secure noise. Anything else makes a reproducible research run that must not be released.
+        None draws secure noise. Any other value makes the run reproducible, for research only: its result must not be released.
 
     Returns
     -------
@@ -149,7 +149,7 @@ def suggest_bounds(
 
     Notes
     -----
-    A missing or infinite value does not count in its column. Column names and types are public.
+    Missing and infinite values are ignored in their column. Column names and types are public.
 
     Privacy
     -------
@@ -172,13 +172,13 @@ def suggest_bounds(
     """
     epsilon = check.check_epsilon(epsilon)
     rows_per_person = check.check_integer(
-        "rows_per_person", rows_per_person, 1, 10**6, "Give the most rows that one person can have."
+        "rows_per_person", rows_per_person, 1, 10**6, "Pass the maximum number of rows per person."
     )
     seed = check.seed_of(random_state)
     if seed is not None:
         warnings.warn(
             "random_state is set: the noise of this run can be reproduced, so its result protects nobody and must not be "
-            "released. Leave random_state=None for results to use.",
+            "released. Use random_state=None for results that you want to use.",
             NotReleasableWarning,
             stacklevel=2,
         )
@@ -279,9 +279,8 @@ def _wanted(X: Any, columns: Sequence[str] | None, person_id: str | None) -> _Wa
         table = read_table(frame[:, [list(types).index(name) for name in kept]].to_native(), person_id=person_id)
     if len(names) == len(truth):
         raise DataError(
-            "The table has no numeric column whose bounds could be found; columns of true and false lie between 0 and 1 anyway. "
-            "Nothing was drawn.",
-            "Check 'columns', and turn texts into numbers or declare their categories.",
+            "The table has no numeric column whose bounds could be estimated; boolean columns are between 0 and 1 anyway. Nothing was drawn.",
+            "Check 'columns', and convert strings to numbers or declare their categories.",
         )
     return _Wanted(table, names, truth)
 
@@ -303,16 +302,16 @@ def _checked_names(columns: Sequence[str] | None, known: Sequence[str], numeric:
     if not names or len({str(name) for name in names}) != len(names):
         raise ParameterError(
             parameter="columns",
-            rule="must be a list of different column names, or None for all numeric columns",
+            rule="must be a list of unique column names, or None for all numeric columns",
             value=columns,
         )
     unknown = [name for name in names if name not in known]
     if unknown:
         raise ParameterError(
             parameter="columns",
-            rule="must name columns of the table, other than the column of people",
+            rule="must name columns of the table other than the person column",
             value=unknown,
-            hint=f"{nearest_names(unknown, known)} Columns to choose from: {list(known)!r}.",
+            hint=f"{nearest_names(unknown, known)} Available columns: {list(known)!r}.",
         )
     return tuple(names)
 
@@ -475,5 +474,5 @@ class _Step:
 
 def _in_words(pair: Suggestion) -> str:
     if pair is None:
-        return "nothing could be said; too few rows for this epsilon, or all beyond 1e19"
+        return "no bounds found: too few rows for this epsilon, or all values beyond 1e19"
     return f"{pair[0]:.6g} to {pair[1]:.6g}" + (", whole numbers" if len(pair) > 2 else "")

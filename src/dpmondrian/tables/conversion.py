@@ -95,7 +95,7 @@ def _id_target(source: Origin, field: Any) -> Any:
         problem = str(error)
     else:
         return pyarrow.string() if kind == "text" else _plain(field.type)
-    raise failure(source, f"has ids of persons in a column that cannot be used: {field.name!r} {problem}")
+    raise failure(source, f"has person ids in a column that cannot be used: {field.name!r} {problem}")
 
 
 def without_types(kinds: Mapping[str, Kind]) -> Any:
@@ -140,12 +140,11 @@ def _no_text(source: Origin, name: str, type_: Any) -> DataError:
     if kind == "date":
         return failure(
             source,
-            f"has times in column {name!r} that cannot be written as texts; their time zone may be unknown. Turn them into texts "
-            "or numbers, or into UTC",
+            f"has times in column {name!r} that cannot be written as strings; their time zone may be unknown. Convert them to strings, numbers or UTC",
         )
     return failure(
         source,
-        f"has bytes in column {name!r} that are not UTF-8 text. Turn them into texts, for instance hexadecimal digits",
+        f"has bytes in column {name!r} that are not UTF-8 text. Convert them to strings, for example hexadecimal digits",
     )
 
 
@@ -188,9 +187,9 @@ def _ids(source: Origin, name: str, values: Sequence[Any]) -> Any:
     if kind is None or (kind is int and any(not -(2**63) <= value < 2**63 for value in known)):
         raise failure(
             source,
-            f"has ids of persons in column {name!r} that are not all texts, or not all whole numbers of 64 bits: 7, 7.0 and '7' may be "
-            "one person or several. Correct them where they are kept, so that each person has one; a query that turns them into texts would only "
-            "hide the difference: '7' and '7.0' are two people",
+            f"has person ids in column {name!r} that are neither all strings nor all 64-bit integers: 7, 7.0 and '7' may be "
+            "one person or several. Correct them at the source, so that each person has one id; a query that converts them to strings would only hide the difference:"
+            " '7' and '7.0' are two people",
         )
     types = {str: pyarrow.string(), bool: pyarrow.bool_(), int: pyarrow.int64(), bytes: pyarrow.binary()}
     return pyarrow.array(values, types[kind] if known else pyarrow.null())
@@ -213,6 +212,5 @@ def _text(source: Origin, name: str, value: Any) -> str | None:
     except NoTextError:
         raise failure(
             source,
-            f"has lists, objects or bytes in column {name!r}, which cannot be read as texts. Leave it out, or turn it into numbers "
-            "or texts",
+            f"has lists, objects or bytes in column {name!r}, which cannot be read as strings. Remove it, or convert it to numbers or strings",
         ) from None

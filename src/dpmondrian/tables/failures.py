@@ -28,18 +28,17 @@ def no_number(source: Origin, name: str) -> DataError:
     """Return the error for something else than numbers in a column of numbers."""
     return failure(
         source,
-        f"has something in column {name!r} that is not a number. Clean the column, declare its categories, or turn dates into "
-        "days since a fixed date",
+        f"has a value in column {name!r} that is not a number. Clean the column, declare its categories, or convert dates to days since a fixed date",
     )
 
 
 def not_usable(source: Origin, name: str, type_name: str, wanted: str) -> DataError:
     """Return the error for a column whose type cannot become what is wanted. The type is part of the file's structure."""
     way_out = {
-        "date": "Turn it into a number: days since a fixed date",
-        "text": "Declare its categories, or turn it into numbers",
-    }.get(type_name, "Leave it out, or turn it into numbers or texts")
-    return failure(source, f"has the column {name!r} of type {type_name}, which cannot be read as {wanted}. {way_out}")
+        "date": "Convert it to a number, such as days since a fixed date",
+        "text": "Declare its categories, or convert it to numbers",
+    }.get(type_name, "Remove it, or convert it to numbers or strings")
+    return failure(source, f"has a column {name!r} of type {type_name}, which cannot be read as {wanted}. {way_out}")
 
 
 def not_utf8(source: Origin) -> DataError:
@@ -56,8 +55,7 @@ def unknown_columns(source: Origin, unknown: Sequence[str], known: Sequence[str]
     if source.format in ("CSV", "JSON lines") and not known:
         return failure(
             source,
-            f"has none of the columns {list(unknown)!r}. Its first line must hold the names of the columns; check them and the "
-            "delimiter",
+            f"has none of the columns {list(unknown)!r}. Its first line must contain the column names; check them and the delimiter",
         )
     listed = ", ".join(repr(name) for name in known[:MOST_NAMES]) + (", ..." if len(known) > MOST_NAMES else "")
     return failure(source, f"lacks the columns {list(unknown)!r}.{nearest_names(unknown, known)} Its columns: {listed}")
@@ -74,7 +72,7 @@ def check_names(source: Origin, names: Sequence[str], wanted: Sequence[str]) -> 
         # Places, not names: without a header these would be values.
         raise failure(
             source,
-            f"has the same name for its columns number {' and '.join(map(str, repeated[:2]))}. Give every column its own name",
+            f"has the same name for columns {' and '.join(map(str, repeated[:2]))}. Give every column a unique name",
         )
     unknown = [name for name in wanted if name not in places]
     if unknown:
@@ -114,7 +112,7 @@ def _reason(source: Source, error: Exception) -> str:
     if isinstance(error, UnicodeDecodeError):
         return "is not UTF-8 text. Save it as UTF-8"
     if isinstance(error, MemoryError):
-        return "does not fit into memory. Take fewer columns, or a smaller part of the rows"
+        return "does not fit into memory. Use fewer columns, or a smaller sample of the rows"
     if isinstance(error, OSError):
         return _system_reason(source, error)
     return _damaged(source, type(error).__name__)
@@ -122,7 +120,7 @@ def _reason(source: Source, error: Exception) -> str:
 
 def _system_reason(source: Source, error: OSError) -> str:
     if error.errno in (errno.EACCES, errno.EPERM):
-        return "may not be read by you. Ask its owner, or change its permissions"
+        return "cannot be read: permission denied. Ask its owner, or change its permissions"
     if error.errno == errno.ENOENT:
         return "does not exist. Check its name and folder"
     return _damaged(source, errno.errorcode.get(error.errno or 0, type(error).__name__))
@@ -130,7 +128,4 @@ def _system_reason(source: Source, error: OSError) -> str:
 
 def _damaged(source: Source, kind: str) -> str:
     packed = f" compressed with {source.compression}" if source.compression else ""
-    return (
-        f"is damaged or cut off, or not really of format {source.format}{packed} as its ending says ({kind}). Write or copy it "
-        "anew"
-    )
+    return f"is damaged or truncated, or not in the format its extension indicates, {source.format}{packed} ({kind}). Write or copy it again"

@@ -187,11 +187,11 @@ def _check_identity(source: Source, identity: tuple[int, ...]) -> None:
         if os.path.lexists(source.path):
             found = _identity(source)
     if found is None:
-        raise failure(source, "is no longer there. Put it back, or start again without it")
+        raise failure(source, "no longer exists. Restore it, or start again without it")
     if found != identity:
         raise failure(
             source,
-            "was changed while it was in use, and every pass must see the same rows. Start again when nobody writes to it",
+            "was modified during the run, but every pass must see the same rows. Start again when nothing writes to it",
         )
 
 

@@ -105,8 +105,7 @@ class Table:
         extra = [name for name in self.names if name not in names]
         if extra:
             raise DataError(
-                f"The table has columns that the model was not fitted on: {extra!r}. Leave them out; the model knows "
-                f"{list(names)!r}."
+                f"The table has columns that the model was not fitted on: {extra!r}. Remove them; the model was fitted on {list(names)!r}."
             )
         whole = tuple(self.whole[self.names.index(name)] for name in names)
         return replace(self, names=tuple(names), whole=whole, _source=self._source.select(list(names)))
@@ -175,17 +174,17 @@ def read_table(
     except nw.exceptions.DuplicateError:
         names = [str(name) for name in getattr(X, "column_names", None) or X.columns]
         repeated = sorted({name for name in names if names.count(name) > 1})
-        raise DataError(f"Column names must be different. Got {repeated!r} more than once; rename them.") from None
+        raise DataError(f"Column names must be unique. Got {repeated!r} more than once; rename them.") from None
     if isinstance(frame, nw.DataFrame):
         there = person_needed or person_id in frame.columns
         if person_needed and person_id in frame.columns:
             check_ids_of(frame, person_id)
         return _read_frame(frame, text_names, categories or {}, person_id if there else None)
     if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
-        raise DataError("The table is lazy. Call its collect() first, and pass what that returns.")
+        raise DataError("The table is lazy. Call its collect() method first, and pass the result.")
     if categories or (person_needed and person_id is not None):
         raise DataError(
-            "Categories and person ids need a table with column names: pandas, polars or Arrow.", got="an array"
+            "Categories and person ids require a table with column names: pandas, polars or Arrow.", got="an array"
         )
     return _read_array(X)
 
@@ -231,7 +230,7 @@ def _read_frame(
         person, frame = frame[person_id], frame.drop(person_id)
     names = frame.columns
     if not names:
-        raise DataError("The table has no columns. Give at least one numeric column.")
+        raise DataError("The table has no columns. Pass at least one numeric column.")
     _check_n_columns(len(names))
     types = frame.schema
     for name in names:
@@ -239,9 +238,8 @@ def _read_frame(
         if not (name in categories or dtype.is_numeric() or dtype == nw.Boolean):
             raise DataError(
                 # Only the type's name: an enumeration would print its categories, which may come from the rows.
-                f"Column {name!r} has type {type(dtype).__name__}, but only numbers and declared categories are clustered. "
-                "Leave it out, or turn it into numbers, such as days since a fixed date, or declare its categories in the "
-                "bounds, from public knowledge and not from the data: {'plan': ['basic', 'premium']}."
+                f"Column {name!r} has type {type(dtype).__name__}, but only numbers and declared categories can be clustered. Remove it, convert it to numbers (such as days since a fixed date), or declare its categories in the bounds, from public knowledge and not from the data:"
+                " {'plan': ['basic', 'premium']}."
             )
     whole = tuple(types[name].is_integer() or types[name] == nw.Boolean for name in names)
     own = {name: categories[name] for name in names if name in categories}
@@ -256,26 +254,25 @@ def _read_array(X: Any) -> Table:
     try:
         array = np.asarray(X)
     except ValueError:
-        raise DataError("The rows differ in length. Give a table with the same columns in every row.") from None
+        raise DataError("The rows differ in length. Pass a table with the same columns in every row.") from None
     if array.ndim != 2:
         raise DataError(
             f"Expected 2D array, got {array.ndim}D array instead{_of_type(X)}. Reshape your data using X.reshape(-1, 1) for one "
-            "column or X.reshape(1, -1) for one row. Besides arrays, tables of pandas, polars, Arrow, Dask and Spark are taken, paths of "
-            "files, DuckDB relations, and functions that return a new Arrow reader at each call."
+            "column or X.reshape(1, -1) for one row. Other supported inputs: pandas, polars, Arrow, Dask and Spark tables, file paths, DuckDB relations, and functions that return a new Arrow reader on each call."
         )
     if array.dtype.kind == "c":
-        raise DataError("Complex data not supported. Give real and imaginary parts as two columns.")
+        raise DataError("Complex data not supported. Pass real and imaginary parts as two columns.")
     if array.dtype.kind == "O":
         array = _numbers(array)
     if array.dtype.kind not in "biuf":
         raise DataError(
             # Only the kind of type: the type of texts would tell the length of the longest one.
-            f"The array has type {array.dtype.type.__name__}, but only numbers are clustered. Encode text as one 0/1 column per category, "
+            f"The array has type {array.dtype.type.__name__}, but only numbers can be clustered. Encode text as one 0/1 column per category, "
             "with the categories fixed beforehand and not read from the data."
         )
     if array.shape[1] == 0:
         # scikit-learn's wording, without the number of rows: that is a fact of the data.
-        raise DataError("0 feature(s) (shape=(, 0)) while a minimum of 1 is required. Give at least one column.")
+        raise DataError("0 feature(s) (shape=(, 0)) while a minimum of 1 is required. Pass at least one column.")
     _check_n_columns(array.shape[1])
     names = tuple(f"x{j}" for j in range(array.shape[1]))
     # A list has no type of its own: NumPy would choose one by looking at the values.
@@ -290,7 +287,7 @@ def _of_type(X: Any) -> str:
 
 def _check_n_columns(n_columns: int) -> None:
     if n_columns > MOST_COLUMNS:
-        raise DataError(f"The table has {n_columns} columns; at most {MOST_COLUMNS} are taken. Leave some out.")
+        raise DataError(f"The table has {n_columns} columns; at most {MOST_COLUMNS} are supported. Remove some.")
 
 
 def _numbers(array: NDArray[Any]) -> NDArray[np.float64]:
@@ -298,7 +295,7 @@ def _numbers(array: NDArray[Any]) -> NDArray[np.float64]:
         return array.astype(np.float64)
     # Outside of the block: the original error, which quotes a value of the data, is not even in the context of this one.
     raise DataError(
-        "The array holds objects that are not numbers (argument must be numeric). Give numeric columns; encode text as "
+        "The array contains objects that are not numbers (argument must be numeric). Pass numeric columns; encode text as "
         "one 0/1 column per category, with the categories fixed beforehand."
     )
 

@@ -63,20 +63,19 @@ class NoIdError(ValueError):
     """A value or a type that is no id; its text says what is wrong with it, without the value."""
 
 
-_OTHER = "holds values that are neither texts nor numbers, nor dates of one type. Leave it out, or turn them into texts"
+_OTHER = (
+    "contains values that are neither strings, numbers nor dates of one type. Remove it, or convert them to strings"
+)
 _SEVERAL = (
-    "holds ids of several kinds, such as texts and numbers, or times of different types: 7 and '7' may be one person or two. "
+    "contains ids of several types, such as strings and numbers, or times of different types: 7 and '7' may be one person or two. "
     "Write it with one type in all rows and files"
 )
-_EXTENSION = "is of an extension type, which may say more than the numbers or bytes that are stored: month 5 and day 5 are both 5. Turn it into texts"
+_EXTENSION = "has an extension type, which may carry more meaning than the stored numbers or bytes: month 5 and day 5 are both 5. Convert it to strings"
 _OBJECTS = (
-    "holds Python objects, and would lose their types on the way. Collect the table first, or turn them into texts"
+    "contains Python objects and would lose their types on the way. Collect the table first, or convert them to strings"
 )
-_FRACTION = "holds numbers that are not whole, and 7.5 and '7.50' may be one person or two. Read it as texts"
-_TOO_LARGE = (
-    "holds numbers that a float cannot tell apart, so rows of different people would count as one person's. Read it as whole "
-    "numbers or texts"
-)
+_FRACTION = "contains numbers that are not integers, and 7.5 and '7.50' may be one person or two. Read it as strings"
+_TOO_LARGE = "contains numbers that a float cannot distinguish, so rows of different people would count as one person's. Read it as integers or strings"
 
 
 def identities(column: nw.Series[Any]) -> Identities:

@@ -126,8 +126,7 @@ class Source:
         ending, compressed = self._endings
         if ending not in ENDINGS or (compressed and ENDINGS[ending] not in _TEXTS):
             raise DataError(
-                f"The file {str(self.path)!r} has an unknown extension. Supported: {', '.join(ENDINGS)}; text formats also with "
-                f"{', '.join(COMPRESSIONS)} after it.",
+                f"The file {str(self.path)!r} has an unknown extension. Supported: {', '.join(ENDINGS)}; text formats may also be followed by {', '.join(COMPRESSIONS)}.",
                 "Rename or convert it.",
             )
 
@@ -142,8 +141,8 @@ class Source:
         if self.format not in DATABASES and self.query is not None:
             raise ParameterError(
                 parameter="query",
-                rule=f"is for databases only, and {str(self.path)!r} is a {self.format} file",
-                way_out="Leave it out.",
+                rule=f"applies only to databases, but {str(self.path)!r} is a {self.format} file",
+                way_out="Omit it.",
             )
 
     def _check_delimiter(self) -> None:
@@ -152,8 +151,8 @@ class Source:
         if self.format != "CSV":
             raise ParameterError(
                 parameter="delimiter",
-                rule=f"is for CSV files only, and {str(self.path)!r} is of format {self.format}",
-                way_out="Leave it out.",
+                rule=f"applies only to CSV files, but {str(self.path)!r} has format {self.format}",
+                way_out="Omit it.",
             )
         text = self.delimiter
         if not isinstance(text, str) or len(text) != 1 or not text.isascii() or text in '"\r\n\0':
@@ -166,7 +165,7 @@ def check_path(source: Source) -> None:
     """Refuse what is no file that can be read. The file is not opened."""
     path = source.path
     if path.is_dir():
-        raise DataError(f"{str(path)!r} is a folder. Give one file in it.")
+        raise DataError(f"{str(path)!r} is a folder. Pass one file in it.")
     if not path.exists():
         raise DataError(f"The file {str(path)!r} does not exist. Check its name and folder.")
     if not path.is_file():
@@ -176,14 +175,14 @@ def check_path(source: Source) -> None:
 def check_start(source: Source, start: bytes) -> None:
     """Refuse a file that is empty, or that plainly has another format than its name says, by its first bytes."""
     if not start:
-        raise DataError(f"The file {str(source.path)!r} is empty. Write the table anew.")
+        raise DataError(f"The file {str(source.path)!r} is empty. Write the table again.")
     expected = source.compression or source.format
     found = next((name for magic, name in _MAGIC.items() if start.startswith(magic)), None)
     if found is None and expected in ("Parquet", "SQLite"):
         found = "unknown"
     if found is not None and found != expected:
         raise DataError(
-            f"The file {str(source.path)!r} has the ending of a {expected} file, but its content begins like one of format: {found}. "
+            f"The file {str(source.path)!r} has the extension of a {expected} file, but its content looks like: {found}. "
             "Rename or convert it."
         )
 

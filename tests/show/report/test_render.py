@@ -177,7 +177,7 @@ def test_a_seeded_run_has_a_banner_and_a_secure_one_has_none(patients):
 def test_a_release_without_a_guarantee_says_so(patients):
     words = Page(render_report(replace(patients, privacy=no_privacy()))).words
     assert "NOT RELEASABLE No finite epsilon holds" in words
-    assert "Nothing is promised" in words
+    assert "There is no guarantee" in words
     assert "almost no difference" not in words
 
 

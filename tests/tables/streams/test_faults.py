@@ -59,7 +59,7 @@ def consume(pieces):
 def test_a_file_that_is_cut_off(path, keep):
     path.write_bytes(path.read_bytes()[:keep])
     with pytest.raises(
-        DataError, match=r"x\.parquet' (is damaged|has the ending of).*(Write or copy it anew|Rename)"
+        DataError, match=r"x\.parquet' (is damaged|has the extension of).*(Write or copy it again|Rename)"
     ) as caught:
         opened(path)
     assert_tells_nothing(caught.value)
@@ -78,7 +78,7 @@ def test_damage_in_the_middle_is_found_when_it_is_reached(path):
     path.write_bytes(content)
     pieces = opened(path).pieces()
     assert next(pieces)().n_rows > 0
-    with pytest.raises(DataError, match=r"x\.parquet' is damaged.*Write or copy it anew") as caught:
+    with pytest.raises(DataError, match=r"x\.parquet' is damaged.*Write or copy it again") as caught:
         consume(pieces)
     assert_tells_nothing(caught.value)
 
@@ -106,14 +106,14 @@ def test_a_compressed_csv_that_is_cut_off(tmp_path):
     generator = np.random.default_rng(0)
     lines = "".join(f"{value}\n" for value in generator.normal(size=100_000))
     (tmp_path / "x.csv.gz").write_bytes(gzip.compress(b"x\n" + lines.encode())[:-5000])
-    with pytest.raises(DataError, match=r"x\.csv\.gz' is damaged or cut off"):
+    with pytest.raises(DataError, match=r"x\.csv\.gz' is damaged or truncated"):
         consume(opened(tmp_path / "x.csv.gz").pieces())
 
 
 def test_a_csv_value_that_is_no_number_in_a_later_file(tmp_path):
     (tmp_path / "1.csv").write_text("x,y\n1,2\n")
     (tmp_path / "2.csv").write_text(f"x,y\n1,{SECRET}kg\n")
-    with pytest.raises(DataError, match=r"2\.csv' has something in column 'y' that is not a number") as caught:
+    with pytest.raises(DataError, match=r"2\.csv' has a value in column 'y' that is not a number") as caught:
         consume(opened(tmp_path).pieces())
     assert_tells_nothing(caught.value)
 
@@ -145,7 +145,7 @@ def test_a_file_that_disappears_while_it_is_opened(tmp_path, monkeypatch):
         return found
 
     monkeypatch.setattr("dpmondrian.tables.files._FORMATS", {"Parquet": _Format(removing, arrow_files.parquet_pieces)})
-    with pytest.raises(DataError, match=r"1\.parquet' is no longer there. Put it back"):
+    with pytest.raises(DataError, match=r"1\.parquet' no longer exists. Restore it"):
         opened(tmp_path)
 
 
@@ -153,7 +153,7 @@ def test_a_file_that_disappears_between_two_passes(path):
     stream = opened(path)
     consume(stream.pieces())
     path.unlink()
-    with pytest.raises(DataError, match=r"x\.parquet' is no longer there. Put it back") as caught:
+    with pytest.raises(DataError, match=r"x\.parquet' no longer exists. Restore it") as caught:
         consume(stream.pieces())
     assert_tells_nothing(caught.value)
 
@@ -162,7 +162,7 @@ def test_a_file_that_disappears_during_a_pass(path):
     pieces = opened(path).pieces()
     next(pieces)()
     path.unlink()
-    with pytest.raises(DataError, match=r"x\.parquet' is no longer there"):
+    with pytest.raises(DataError, match=r"x\.parquet' no longer exists"):
         consume(pieces)
 
 
@@ -174,7 +174,7 @@ def test_a_file_that_may_no_longer_be_read(path, monkeypatch):
 
     monkeypatch.setattr(os, "stat", forbidden)
     pieces = stream.pieces()
-    with pytest.raises(DataError, match=r"x\.parquet' may not be read by you"):
+    with pytest.raises(DataError, match=r"x\.parquet' cannot be read: permission denied"):
         next(pieces)
 
 
@@ -204,7 +204,7 @@ def test_a_file_that_is_changed_between_passes(path, change):
     stream = opened(path)
     consume(stream.pieces())
     change(path)
-    with pytest.raises(DataError, match=r"x\.parquet' was changed while it was in use.*Start again"):
+    with pytest.raises(DataError, match=r"x\.parquet' was modified during the run.*Start again"):
         next(stream.pieces())
 
 
@@ -213,7 +213,7 @@ def test_a_file_that_is_changed_during_a_pass(path, change):
     pieces = opened(path).pieces()
     next(pieces)()
     change(path)
-    with pytest.raises(DataError, match=r"x\.parquet' was changed while it was in use"):
+    with pytest.raises(DataError, match=r"x\.parquet' was modified during the run"):
         consume(pieces)
 
 
@@ -223,9 +223,9 @@ def test_a_text_file_that_is_changed_after_its_last_row(tmp_path, change):
     pieces = opened(tmp_path / "x.csv").pieces()
     piece = next(pieces)
     change(tmp_path / "x.csv")
-    with pytest.raises(DataError, match=r"x\.csv' was changed"):
+    with pytest.raises(DataError, match=r"x\.csv' was modified"):
         next(pieces)
-    with pytest.raises(DataError, match=r"x\.csv' was changed"):
+    with pytest.raises(DataError, match=r"x\.csv' was modified"):
         piece()
 
 
@@ -237,7 +237,7 @@ def test_that_it_was_changed_is_said_rather_than_that_it_is_damaged(tmp_path, mo
     next(pieces)()
     with path.open("r+") as file:
         file.write("x,y\n" + "1,2,3\n" * 10_000)
-    with pytest.raises(DataError, match=r"x\.csv' was changed"):
+    with pytest.raises(DataError, match=r"x\.csv' was modified"):
         consume(pieces)
 
 
@@ -256,12 +256,12 @@ def test_a_column_that_is_text_in_one_file(tmp_path):
     pq.write_table(pa.table({"x": [1.5], "y": [f"{SECRET}"]}), tmp_path / "2.parquet")
     with pytest.raises(
         DataError,
-        match=r"2\.parquet' has the column 'y' of type text, but in '.*1\.parquet' it is of type whole\. Write it",
+        match=r"2\.parquet' has a column 'y' of type text, but in '.*1\.parquet' it is of type whole\. Write it",
     ) as caught:
         opened(tmp_path)
     assert_tells_nothing(caught.value)
     (tmp_path / "2.parquet").rename(tmp_path / "0.parquet")
-    with pytest.raises(DataError, match=r"0\.parquet' has the column 'y' of type text.*Declare its categories"):
+    with pytest.raises(DataError, match=r"0\.parquet' has a column 'y' of type text.*Declare its categories"):
         opened(tmp_path)
     assert read_rows(tmp_path, ["x"]).tolist() == [[1.5], [1.5]]
 

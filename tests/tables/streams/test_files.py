@@ -115,7 +115,7 @@ def test_persons_that_a_float_cannot_tell_apart_are_refused_as_in_memory(tmp_pat
     table = pa.table({"x": [1.0, 2.0], "person": pa.array([2.0**24, 2.0**24 + 1], pa.float32())})
     write_parquet(table, tmp_path / "x.parquet")
     (piece,) = opened(tmp_path / "x.parquet", None, Reader({}, "person")).pieces()
-    with pytest.raises(DataError, match="cannot tell apart"):
+    with pytest.raises(DataError, match="cannot distinguish"):
         piece().hashes(np.zeros(4, dtype=np.uint64), "drop")
 
 
@@ -139,7 +139,7 @@ def test_the_order_of_the_reader_is_kept(tmp_path):
 
 def test_columns_that_are_not_numbers_must_be_declared_or_left_out(tmp_path):
     write_parquet(made_table().select(["single", "plan"]), tmp_path / "x.parquet")
-    with pytest.raises(DataError, match=r"x\.parquet' has the column 'plan' of type text.*Declare its categories"):
+    with pytest.raises(DataError, match=r"x\.parquet' has a column 'plan' of type text.*Declare its categories"):
         opened(tmp_path / "x.parquet")
     assert opened(tmp_path / "x.parquet", ["single"]).head.names == ("single",)
 

@@ -16,7 +16,7 @@ def write(path, first):
 
 @pytest.mark.parametrize("bounds", [(0, 100), [(0, 50), (0, 100)]])
 def test_columns_must_be_named(bounds, tmp_path):
-    with pytest.raises(DataError, match="Give the bounds by name"):
+    with pytest.raises(DataError, match="Pass the bounds by name"):
         DPM(bounds=bounds).fit(write(tmp_path / "x.jsonl", {"a": 1.0, "b": 2.0}))
 
 

@@ -149,7 +149,7 @@ def test_columns_and_types_are_checked_before_rows_are_read(connection, kind):
     }[kind]
     with pytest.raises(DataError, match=r"lacks the columns \['incomes'\]\. Did you mean 'income'"):
         opened(X, ["age", "incomes"])
-    with pytest.raises(DataError, match=r"has the column 'plan' of type text.*Declare its categories"):
+    with pytest.raises(DataError, match=r"has a column 'plan' of type text.*Declare its categories"):
         opened(X, ["age", "plan"])
     with pytest.raises(DataError, match="has the column 'born' of type date"):
         opened(X, ["age", "born"])
@@ -190,7 +190,7 @@ def test_a_reader_can_be_read_once_only():
 
 def test_a_function_must_make_a_new_reader():
     reader = batches_of(made_table().select(["double"]))
-    with pytest.raises(DataError, match=r"returned the same reader twice.*make a new one"):
+    with pytest.raises(DataError, match=r"returned the same reader twice.*create a new one"):
         next(opened(lambda: reader).pieces())
 
 
@@ -201,7 +201,7 @@ def test_a_function_must_return_a_reader():
 
 def test_a_function_must_give_the_same_columns():
     tables = iter([pa.table({"x": [1.0]}), pa.table({"x": [1]})])
-    with pytest.raises(DataError, match="gives other columns or types than before"):
+    with pytest.raises(DataError, match="returned different columns or types than before"):
         next(opened(lambda: next(tables)).pieces())
 
 
@@ -215,7 +215,9 @@ def test_errors_of_a_function_are_not_quoted():
     def failing():
         raise ValueError(SECRET)
 
-    with pytest.raises(DataError, match=r"The function that gives the rows failed \(ValueError\)\. Call it") as caught:
+    with pytest.raises(
+        DataError, match=r"The function that returns the rows failed \(ValueError\)\. Call it"
+    ) as caught:
         opened(failing)
     assert_tells_nothing(caught.value)
 
@@ -229,7 +231,7 @@ def test_errors_amid_the_rows_are_not_quoted(connection, tmp_path):
         raise ValueError(SECRET)
 
     sources = {
-        "The function that gives the rows": lambda: pa.RecordBatchReader.from_batches(
+        "The function that returns the rows": lambda: pa.RecordBatchReader.from_batches(
             pa.schema([("x", pa.float64())]),
             (pa.record_batch([b.column(0).cast(pa.float64())], names=["x"]) for b in failing()),
         ),
@@ -260,7 +262,7 @@ def test_a_relation_whose_connection_is_closed(connection):
 
 def test_a_polars_that_cannot_stream(monkeypatch):
     monkeypatch.delattr(pl.LazyFrame, "collect_batches")
-    with pytest.raises(DataError, match=r"needs polars 1\.34 or newer.*frame\.collect\(\)"):
+    with pytest.raises(DataError, match=r"requires polars 1\.34 or newer.*frame\.collect\(\)"):
         opened(pl.LazyFrame({"x": [1.0]}))
 
 

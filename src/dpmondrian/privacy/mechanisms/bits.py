@@ -112,8 +112,7 @@ def _test_opendp() -> None:
 
 def _broken(reason: str) -> RandomnessError:
     return RandomnessError(
-        f"There is no secure randomness here: {reason}. Nothing was drawn. Results may not be released from this system; repair "
-        "it, or use another one."
+        f"No secure randomness is available: {reason}. Nothing was drawn. Results from this system must not be released; repair it, or use another one."
     )
 
 

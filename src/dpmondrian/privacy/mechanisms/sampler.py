@@ -37,8 +37,7 @@ def _opendp() -> Any:
     except Exception as error:  # of whatever kind: OpenDP raises a bare Exception if its library cannot be loaded
         raise RandomnessError(
             f"OpenDP, which draws the noise, could not be loaded ({error.args[-1] if error.args else type(error).__name__}). Nothing "
-            "was drawn. If memory is scarce, free some or raise the limit of this process (ulimit -v) or container; else install "
-            "opendp again."
+            "was drawn. If memory is scarce, free some or raise the limit of this process (ulimit -v) or container; otherwise reinstall opendp."
         ) from None
     return opendp.prelude
 

@@ -105,10 +105,7 @@ class Verification:
         n_failed, n_open = len(self.failed), sum(check.state == OPEN for check in self.checks)
         if n_failed:
             return f"Do not rely on this file: {n_failed} of {len(self.checks)} checks failed."
-        return (
-            f"The release does not contradict itself: {len(self.checks) - n_open} checks hold, and {n_open} things are the word of "
-            "whoever published it."
-        )
+        return f"The release is consistent: {len(self.checks) - n_open} checks passed, and {n_open} statements rest on the publisher's word."
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain JSON values."""
@@ -133,8 +130,8 @@ def verify(release: Release, stated_digest: str, budget: ChargedAccount | None =
         The account of its data set.
     """
     digest = release.digest()
-    checks = [Check("form", OK, "every field of a release is there, and no other")]
-    checks.append(_result("digest", "it is that of the content", _digest_faults(digest, stated_digest)))
+    checks = [Check("form", OK, "all fields of a release are present, and no others")]
+    checks.append(_result("digest", "it matches the content", _digest_faults(digest, stated_digest)))
     settings = _settings_of(release)
     if isinstance(settings, Settings):
         checks += _checks_of_content(release, settings)
@@ -143,7 +140,7 @@ def verify(release: Release, stated_digest: str, budget: ChargedAccount | None =
     checks.append(_account_check(release))
     if budget is not None:
         checks.append(
-            _result("budget", "the account was charged for this very release", _budget_faults(release, budget))
+            _result("budget", "the account was charged for exactly this release", _budget_faults(release, budget))
         )
     checks += _words_of_the_holder(release, budget)
     return Verification(digest, tuple(checks))
@@ -170,7 +167,7 @@ def _settings_of(release: Release) -> Settings | str:
         )
         check_columns(release.schema, settings)
     except TypeError:
-        return "the parameters are not those of DPM"
+        return "the parameters are not valid parameters of DPM"
     except DPMondrianError as error:
         return f"a parameter breaks its rule: {str(error).rstrip('.'):.200}"
     return settings
@@ -183,15 +180,15 @@ def _checks_of_content(release: Release, settings: Settings) -> Iterator[Check]:
         yield Check("parameters", FAILED, "no plan can be made with these parameters")
         return
     stated = release.parameters == {"on_missing": release.parameters["on_missing"]} | settings.beyond_privacy()
-    faults = [] if stated else ["the parameters are not written as a run writes them"]
-    yield _result("parameters", "they keep the rules of the package", faults)
+    faults = [] if stated else ["the parameters are not written in the way a run writes them"]
+    yield _result("parameters", "they are valid", faults)
     make: dict[str, tuple[str, Callable[[], Iterable[str]]]] = {
-        "statement": ("it says what follows from the parameters", lambda: _statement_faults(release, settings, plan)),
-        "ledger": ("its draws are those of the plan", lambda: ledger_faults(release, settings, plan)),
-        "price": ("noise, costs, rho, epsilon and delta fit together", lambda: price_faults(release.privacy)),
-        "tree": ("its cuts lie within the bounds and its levels", lambda: tree_faults(release, settings)),
-        "sizes": ("they add up, as far as their errors allow", lambda: size_faults(release, settings)),
-        "centres": ("they lie within the bounds", lambda: centre_faults(release, settings)),
+        "statement": ("it follows from the parameters", lambda: _statement_faults(release, settings, plan)),
+        "ledger": ("its draws match the plan", lambda: ledger_faults(release, settings, plan)),
+        "price": ("noise, costs, rho, epsilon and delta are consistent", lambda: price_faults(release.privacy)),
+        "tree": ("its cuts are within the bounds and its levels", lambda: tree_faults(release, settings)),
+        "sizes": ("they add up, within their errors", lambda: size_faults(release, settings)),
+        "centres": ("they are within the bounds", lambda: centre_faults(release, settings)),
     }
     for name, (words, faults_of) in make.items():
         yield _result(name, words, faults_of())
@@ -199,7 +196,7 @@ def _checks_of_content(release: Release, settings: Settings) -> Iterator[Check]:
 
 def _digest_faults(digest: str, stated: str) -> Iterator[str]:
     if digest != stated:
-        yield "the digest in the file is not that of its content"
+        yield "the digest in the file does not match its content"
 
 
 def _statement_faults(release: Release, settings: Settings, plan: Plan) -> Iterator[str]:
@@ -222,15 +219,15 @@ def _statement_faults(release: Release, settings: Settings, plan: Plan) -> Itera
         if item.name not in ("entries", "rho", "version") and getattr(privacy, item.name) != getattr(
             expected, item.name
         ):
-            yield f"{item.name!r} of the statement is not what follows from the parameters"
+            yield f"{item.name!r} of the statement does not follow from the parameters"
     if (privacy.rho is None) != (expected.rho is None):
-        yield "'rho' of the statement is there without zCDP, or is missing"
+        yield "'rho' of the statement is present without zCDP, or missing"
 
 
 def _account_check(release: Release) -> Check:
     account = release.origin.account
     if account is None:
-        return Check("account", OPEN, "no budget was charged, so nobody kept an account of this data set")
+        return Check("account", OPEN, "no budget was charged, so there is no account of this data set")
     return _result("account", "before, charge and after add up, within the total", _account_faults(release))
 
 
@@ -264,20 +261,22 @@ def _budget_faults(release: Release, budget: ChargedAccount) -> Iterator[str]:
     if paid[0].unit != release.privacy.unit:
         yield "the budget file was charged for another unit of privacy"
     if budget.data_set != release.origin.data_set:
-        yield "the budget file is that of a data set with another name"
+        yield "the budget file belongs to a data set with another name"
     if budget.account_of(paid[0].id) != release.origin.account:
-        yield "the account in the release is not that of the budget file"
+        yield "the account in the release does not match the budget file"
 
 
 def _words_of_the_holder(release: Release, budget: ChargedAccount | None) -> Iterator[Check]:
     """Yield what no check can show."""
-    yield Check("noise", OPEN, "that the values were drawn as the ledger says, from rows, is the word of the publisher")
+    yield Check(
+        "noise", OPEN, "that the values were drawn from rows, as the ledger says, rests on the publisher's word"
+    )
     yield Check(
         "errors",
         OPEN,
-        "the standard errors of sizes and centres, and the strengths of cuts, are the word of the publisher",
+        "the standard errors of sizes and centres, and the strengths of cuts, rest on the publisher's word",
     )
     known = "day, version" if budget is not None else "day, name of the data set, version"
-    yield Check("origin", OPEN, f"{known} and number of earlier fits are the word of the publisher")
+    yield Check("origin", OPEN, f"{known} and number of earlier fits rest on the publisher's word")
     if release.privacy.bounds_epsilon == 0.0:
-        yield Check("bounds", OPEN, "that bounds and categories were public knowledge is the word of the publisher")
+        yield Check("bounds", OPEN, "that bounds and categories were public knowledge rests on the publisher's word")

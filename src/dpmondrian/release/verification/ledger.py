@@ -45,7 +45,7 @@ def ledger_faults(release: Release, settings: Settings, plan: Plan) -> Iterator[
     """Yield what differs between the ledger and the plan of the parameters, and between its numbers of values and the tree."""
     entries = release.privacy.entries
     if len(entries) != len(plan.draws):
-        yield f"the ledger has {len(entries)} draws, and the plan of these parameters {len(plan.draws)}"
+        yield f"the ledger has {len(entries)} draws, but the plan for these parameters has {len(plan.draws)}"
         return
     tolerance = _TOLERANCE_OF_SEARCH if plan.accountant == "pld" else _TOLERANCE
     for entry, draw in zip(entries, plan.draws, strict=True):
@@ -58,13 +58,13 @@ def ledger_faults(release: Release, settings: Settings, plan: Plan) -> Iterator[
 def _draw_fault(entry: Entry, draw: PlannedDraw, tolerance: float) -> str | None:
     """Return why an entry is not that of a planned draw."""
     if (entry.name, entry.level, entry.mechanism) != (draw.name, draw.level, draw.mechanism):
-        return "is planned where the ledger has another one"
+        return "is planned, but the ledger has a different one there"
     if not entry.sensitivity > 0.0 or not _close(entry.scale, draw.multiplier * entry.sensitivity, tolerance):
-        return "has another scale of noise than planned"
+        return "has a different noise scale than planned"
     if not _close(entry.cost, draw.cost, tolerance) or not _close(entry.delta, draw.delta):
-        return "has another cost or delta than planned"
+        return "has a different cost or delta than planned"
     if (entry.n_draws == 0) != (entry.unit == NOT_DRAWN) or (entry.n_draws == 0 and not draw.may_be_skipped):
-        return "is missing, and was needed"
+        return "is missing but was needed"
     return None
 
 
@@ -72,14 +72,14 @@ def _unit_fault(entry: Entry, draw: PlannedDraw, release: Release, settings: Set
     """Return why unit or sensitivity of an entry cannot be those of its draw."""
     rows = settings.rows_per_person
     if entry.unit == NOT_DRAWN:
-        return None if entry.sensitivity == rows else "has another sensitivity than a draw that was not made"
+        return None if entry.sensitivity == rows else "has a different sensitivity than a draw that was not made"
     if entry.unit != draw.draw.unit:
-        return "has another unit than such a draw has"
+        return "has a different unit than it should"
     if draw.draw == SPLIT and settings.paper:  # it depends on noisy counts, and is never less
         fits = entry.sensitivity % rows == 0 and entry.sensitivity >= 2 * rows * _score(settings).sensitivity
     else:
         fits = entry.sensitivity == rows * _range(draw.draw, release, settings)
-    return None if fits else "has another sensitivity than such a draw has"
+    return None if fits else "has a different sensitivity than it should"
 
 
 def _range(draw: Draw, release: Release, settings: Settings) -> int:
@@ -116,7 +116,7 @@ def _number_faults(release: Release, plan: Plan) -> Iterator[str]:
         groups = n_groups if draw == CELL_COUNT or (step or 0) > 1 else n_leaves
         groups = 1 if draw.kind is Kind.CHOICE else groups
         if draw in widths and number not in (0, groups * widths[draw]):
-            yield f"the number of values of {draw.name!r} does not fit the tree"
+            yield f"the number of values of {draw.name!r} does not match the tree"
 
 
 def price_faults(privacy: PrivacyStatement) -> Iterator[str]:
@@ -129,7 +129,7 @@ def price_faults(privacy: PrivacyStatement) -> Iterator[str]:
     try:
         for draw in draws:
             if not _close(draw.cost, plan.cost_of(draw.mechanism, draw.multiplier, draw.delta)):
-                yield f"the cost of {draw.name!r} is not that of its noise"
+                yield f"the cost of {draw.name!r} does not match its noise"
         if plan.rho is not None and not _close(privacy.rho or 0.0, math.fsum(draw.cost for draw in draws)):
             yield "'rho' is not the sum of the costs"
         plan.verify()

@@ -44,7 +44,7 @@ def tree_faults(release: Release, settings: Settings) -> Iterator[str]:
     if len(np.unique(tree.cluster[leaf])) != min(len(release.sizes), tree.n_leaves):
         yield "a cluster has no part of the tree, or parts share one although there are too few of them"
     if not _cuts_are_within_boxes(release):
-        yield "a cut lies beyond the bounds of its column, or outside of its part of the table"
+        yield "a cut is outside the bounds of its column, or outside its part of the table"
 
 
 def _depths(tree: Tree) -> NDArray[np.int64]:
@@ -90,7 +90,7 @@ def size_faults(release: Release, settings: Settings) -> Iterator[str]:
     )  # at most: the errors have a part in common
     most = _FAR * together + _ROUNDING * abs(tree.size[0])
     if abs(release.sizes.sum() - tree.size[0]) > most:
-        yield "the sizes of the clusters do not add up to that of the tree, as far as their errors allow"
+        yield "the sizes of the clusters do not add up to the size of the tree, within their errors"
 
 
 def centre_faults(release: Release, settings: Settings) -> Iterator[str]:
@@ -99,7 +99,7 @@ def centre_faults(release: Release, settings: Settings) -> Iterator[str]:
     if settings.n_clusters is None and n_clusters > n_leaves:
         yield "there are more clusters than parts of the tree"
     if settings.n_clusters is not None and not settings.paper and n_clusters != settings.n_clusters:
-        yield f"there are {n_clusters} clusters, and 'n_clusters' is {settings.n_clusters}"
+        yield f"there are {n_clusters} clusters, but 'n_clusters' is {settings.n_clusters}"
     if settings.n_clusters is not None and settings.paper and n_clusters > settings.n_clusters:
         yield f"there are {n_clusters} clusters, more than 'n_clusters' = {settings.n_clusters}"
     begin = 0

@@ -78,7 +78,7 @@ def plot_hierarchy(
     """
     if tree.leaf_centres is None:
         raise ParameterError(
-            "This tree has no hierarchy to draw: it was made with n_clusters or in the paper's variant.",
+            "This tree has no hierarchy to draw: it was fitted with n_clusters or in the paper's variant.",
             "Fit without n_clusters.",
         )
     plt = pyplot()

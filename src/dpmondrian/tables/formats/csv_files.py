@@ -58,9 +58,9 @@ def _header(source: Source) -> tuple[list[str], bool]:
     try:
         names = next((row for row in csv.reader(lines, delimiter=source.separator, strict=True) if row), [])
     except csv.Error:
-        raise failure(source, "has a first line that is not one of a CSV file. Check its format and quotes") from None
+        raise failure(source, "has a first line that is not valid CSV. Check its format and quotes") from None
     if not any(names):
-        raise failure(source, "has no header. Its first line must hold the names of the columns")
+        raise failure(source, "has no header. Its first line must contain the column names")
     is_whole, rest = len(start) < HEADER_BYTES, lines.read()
     _check_header(source, names, is_cut=not rest and not is_whole)
     return names, bool(rest.strip()) or not is_whole
@@ -79,18 +79,17 @@ def _check_header(source: Source, names: list[str], is_cut: bool) -> None:
     if "\0" in text or any("\udc80" <= character <= "\udcff" for character in text):
         raise not_utf8(source)
     if is_cut:
-        raise failure(source, "has a first line that is too long for a header. Check its line ends")
+        raise failure(source, "has a first line that is too long for a header. Check its line endings")
     if _looks_like_data(names):
         raise failure(
             source,
-            "has numbers, dates or the like in its first line, which must hold the names of the columns. Put a line of names before "
-            "it; a name like these needs another word in it",
+            "has numbers, dates or similar values in its first line, which must contain the column names. Add a header line; if such a value really is a name, add a word to it",
         )
     others = [word for sign, word in _OTHER_DELIMITERS.items() if sign in names[0] and sign != source.separator]
     if len(names) == 1 and others and source.delimiter is None:
         raise failure(
             source,
-            f"has one column only; is the delimiter {others[0]}? Say so: delimiter={others[0]}, on the command line --delimiter {others[0]}",
+            f"has only one column. If the delimiter is {others[0]}, pass delimiter={others[0]}, or --delimiter {others[0]} on the command line",
         )
 
 
@@ -145,8 +144,7 @@ def _check_quotes(source: Source) -> None:
             raise _too_long(source) from None
         raise failure(
             source,
-            "has a quote that is opened and not closed, or not closed where its value ends, so rows would be lost. Close it, or "
-            "write a quote within a value twice",
+            "has a quote that is not closed, or not closed at the end of its value, so rows would be lost. Close it, or double quotes inside values",
         ) from None
 
 
@@ -284,10 +282,10 @@ class _NumberReader:
         words = str(error)
         if words.startswith("CSV parse error"):
             return failure(
-                self.source, "has rows of different length. Check its quotes and delimiters, and write it anew"
+                self.source, "has rows of different lengths. Check its quotes and delimiters, and write it again"
             )
         if words.startswith("straddling"):
-            return failure(self.source, "has a row that is too long. Check its line ends and quotes")
+            return failure(self.source, "has a row that is too long. Check its line endings and quotes")
         if words.endswith("invalid UTF8 data"):
             return not_utf8(self.source)
-        return failure(self.source, "is damaged or not a CSV file. Write it anew")
+        return failure(self.source, "is damaged or not a CSV file. Write it again")

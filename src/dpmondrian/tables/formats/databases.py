@@ -119,7 +119,7 @@ def _duckdb(source: Source) -> Iterator[Any]:
     try:
         import duckdb
     except ImportError:
-        raise failure(source, "needs duckdb to be read. Install it: pip install 'dpmondrian[database]'") from None
+        raise failure(source, "requires duckdb. Install it with: pip install 'dpmondrian[database]'") from None
 
     config: dict[str, Any] = {**_ALONE}
     try:
@@ -127,8 +127,7 @@ def _duckdb(source: Source) -> Iterator[Any]:
     except duckdb.Error as error:
         raise failure(
             source,
-            f"cannot be opened as a DuckDB database ({type(error).__name__}). It may be damaged, of another version, or open "
-            "for writing in another program",
+            f"cannot be opened as a DuckDB database ({type(error).__name__}). It may be damaged, of a different version, or open for writing in another program",
         ) from None
     try:
         with closing(connection):
@@ -150,11 +149,10 @@ def relation_reader(relation: Any) -> Any:
 
 
 def _no_select(source: Source) -> DataError:
-    return DataError(f"The query on {str(source.path)!r} must be one SELECT statement. Give one that returns the rows.")
+    return DataError(f"The query on {str(source.path)!r} must be a single SELECT statement that returns the rows.")
 
 
 def _failed(source: Source, error: Exception) -> DataError:
     return DataError(
-        f"The query on {str(source.path)!r} failed ({type(error).__name__}). Try it in the database's own program; here it can "
-        "read this database only, and no other file, also through a view."
+        f"The query on {str(source.path)!r} failed ({type(error).__name__}). Try it in the database's own client. Here a query can only read this database and no other file, even through a view."
     )

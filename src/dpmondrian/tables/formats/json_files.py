@@ -24,7 +24,7 @@ def head(source: Source) -> Head:
     with opened(source) as (file, _):
         first = next(_objects(source, file), None)
     if first is None:
-        raise failure(source, "has no objects. Write one JSON object per line")
+        raise failure(source, "contains no objects. Write one JSON object per line")
     return Head.without_types(first, has_rows=True)
 
 
@@ -55,11 +55,13 @@ def _objects(source: Source, file: Any) -> Iterator[dict[str, Any]]:
 def _object(source: Source, line: bytes, is_first: bool) -> dict[str, Any]:
     text = line.decode("utf-8")
     if is_first and text.lstrip().startswith("["):
-        raise failure(source, "is one JSON list. Write one object per line instead (JSON lines; in pandas lines=True)")
+        raise failure(
+            source, "is a single JSON list. Write one object per line instead (JSON lines; in pandas lines=True)"
+        )
     try:
         row = json.loads(text)
     except (ValueError, RecursionError):
         row = None
     if not isinstance(row, dict):
-        raise failure(source, "has a line that is not one JSON object. Write one object per line, whole")
+        raise failure(source, "has a line that is not a JSON object. Write one complete object per line")
     return row

@@ -40,7 +40,7 @@ class _Origin:
 
 def factory_stream(function: Callable[[], Any], columns: Sequence[str] | None, reader: Reader) -> Stream:
     """Return the stream of a function that returns a new Arrow reader at each call."""
-    origin = _Origin("The function that gives the rows", "Call it by yourself, and read what it returns")
+    origin = _Origin("The function that returns the rows", "Call it yourself, and read what it returns")
     opened = _Readers(origin, function, reader.person_id if reader.person_needed else None)
     with reworded(origin.failed):
         begin = opened.new()
@@ -51,7 +51,7 @@ def factory_stream(function: Callable[[], Any], columns: Sequence[str] | None, r
         with opened.new() as batches:
             if batches.schema != schema:
                 raise failure(
-                    origin, "gives other columns or types than before. It must give the same rows at each call"
+                    origin, "returned different columns or types than before. It must return the same rows on each call"
                 )
             for batch in batches:
                 yield batch.select(names)
@@ -76,12 +76,12 @@ class _Readers:
         if not hasattr(found, "__arrow_c_stream__"):
             raise failure(
                 self._origin,
-                f"returned a {type(found).__name__}. It must return an Arrow RecordBatchReader, or what can be exported as one",
+                f"returned a {type(found).__name__}. It must return an Arrow RecordBatchReader, or an object that can be exported as one",
             )
         if found is self._last and isinstance(found, pyarrow.RecordBatchReader):
             raise failure(
                 self._origin,
-                "returned the same reader twice, which has no rows left. It must make a new one at each call",
+                "returned the same reader twice, which has no rows left. It must create a new one on each call",
             )
         self._last = found
         if self._person_id is not None:
@@ -93,7 +93,7 @@ class _Readers:
 def dataset_stream(dataset: Any, columns: Sequence[str] | None, reader: Reader) -> Stream:
     """Return the stream of a `pyarrow.dataset.Dataset`."""
     origin = _Origin(
-        "The dataset", "Read it with its own to_batches() to see why; a file may be damaged, gone or different"
+        "The dataset", "Read it with its own to_batches() to see why; a file may be damaged, missing or modified"
     )
     options = _scan_options(dataset)
     if reader.person_id is not None and reader.person_needed:
@@ -116,7 +116,7 @@ def _usable_ids(origin: _Origin, name: str) -> Iterator[None]:
         return
     except NoIdError as error:
         problem = str(error)
-    raise failure(origin, f"has ids of persons in a column that cannot be used: {name!r} {problem}")
+    raise failure(origin, f"has person ids in a column that cannot be used: {name!r} {problem}")
 
 
 def _check_ids(dataset: Any, name: str) -> None:
@@ -130,20 +130,18 @@ def _check_ids(dataset: Any, name: str) -> None:
     kind = kind_of_field(declared)
     for fragment in dataset.get_fragments():
         if name in _partition_keys(fragment):
-            raise NoIdError(
-                "is told by the names of folders, of which 7 and 007 may be one number. Write it into the files"
-            )
+            raise NoIdError("is stored in folder names, where 7 and 007 may be the same number. Store it in the files")
         if _has_no_types(fragment):  # so its values are read as what is declared, or looks like them
             if kind != "text":
                 raise NoIdError(
-                    "is no text in files without types, where 7 and 007 may be one number. Declare it as text in the schema"
+                    "is not a string in files without types, where 7 and 007 may be the same number. Declare it as a string in the schema"
                 )
         elif name in fragment.physical_schema.names:
             own = fragment.physical_schema.field(name)
             one_kind([kind, kind_of_field(own)])
             if _may_round(_values(own.type), _values(declared.type)):
                 raise NoIdError(
-                    f"is of type {own.type} in a file, and would be rounded to {declared.type}. Write it with one type in all files"
+                    f"has type {own.type} in a file and would be rounded to {declared.type}. Write it with one type in all files"
                 )
 
 
@@ -207,7 +205,7 @@ def lazy_frame_stream(frame: Any, columns: Sequence[str] | None, reader: Reader)
 
     origin = _Origin("The polars LazyFrame", "Collect some rows of it to see why")
     if not hasattr(frame, "collect_batches"):
-        raise failure(origin, "needs polars 1.34 or newer to be streamed. Install it, or pass frame.collect()")
+        raise failure(origin, "requires polars 1.34 or newer for streaming. Install it, or pass frame.collect()")
     with reworded(origin.failed):
         empty = polars.DataFrame(schema=frame.collect_schema())
         if reader.person_id is not None and reader.person_needed:

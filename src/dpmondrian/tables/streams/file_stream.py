@@ -91,7 +91,7 @@ def _check_different(files: Sequence[OpenedFile]) -> None:
         if other is not file:
             raise failure(
                 file.source,
-                f"is there twice, also as {str(other.source.path)!r}, so its rows would count twice. Name every file once",
+                f"is included twice, also as {str(other.source.path)!r}, so its rows would count twice. Pass every file only once",
             )
 
 
@@ -131,7 +131,7 @@ def _check_one_kind_of_ids(
             if kind_of_ids(type_) != kind_of_ids(first_type):
                 raise failure(
                     source,
-                    f"has the ids of persons {name!r} of type {type_}, but in {str(first.path)!r} they are of type {first_type}, so one "
+                    f"has person ids {name!r} of type {type_}, but in {str(first.path)!r} they are of type {first_type}, so one "
                     "person might count as two. Write them with one type in all files",
                 )
 

@@ -44,8 +44,8 @@ def open_stream(X: Any, columns: Sequence[str] | None, reader: Reader) -> Stream
         return open_files(sources).stream(columns, reader)
     if _is_a("pyarrow", "RecordBatchReader", X):
         raise DataError(
-            "A RecordBatchReader can be read only once, and the rows may be needed several times. Pass a function that makes a new "
-            "one at each call, such as lambda: dataset.scanner().to_reader()."
+            "A RecordBatchReader can be read only once, but the rows may be needed several times. Pass a function that creates a new one on each call,"
+            " such as lambda: dataset.scanner().to_reader()."
         )
     if _is_a("pyarrow.dataset", "Dataset", X):
         return arrow_stream.dataset_stream(X, columns, reader)

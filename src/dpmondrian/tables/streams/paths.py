@@ -38,8 +38,8 @@ def sources_of(paths: Sequence[PathLike], delimiter: str | None = None) -> list[
     other = next((source for source in sources if source.format != sources[0].format), None)
     if other is not None:
         raise DataError(
-            f"The files must be of one format. {str(sources[0].path)!r} is of format {sources[0].format}, {str(other.path)!r} of "
-            f"format {other.format}. Name those of one format, such as 'folder/*.parquet'."
+            f"All files must have the same format. {str(sources[0].path)!r} is of format {sources[0].format}, {str(other.path)!r} of "
+            f"format {other.format}. Pass files of one format, such as 'folder/*.parquet'."
         )
     return sources
 
@@ -47,7 +47,7 @@ def sources_of(paths: Sequence[PathLike], delimiter: str | None = None) -> list[
 def _source(file: Path, delimiter: str | None) -> Source:
     if ENDINGS.get(file.suffix.lower()) in DATABASES:
         raise DataError(
-            f"The file {str(file)!r} is a database, and a query must say which rows to use.", WayOut.QUERY_DATABASE
+            f"The file {str(file)!r} is a database and needs a query that selects the rows.", WayOut.QUERY_DATABASE
         )
     return Source(file, delimiter=delimiter)
 
@@ -55,11 +55,11 @@ def _source(file: Path, delimiter: str | None) -> Source:
 def _files(path: PathLike) -> list[Path]:
     text = os.path.expanduser(path)
     if "://" in text:
-        raise DataError(f"{text!r} is an address, and only paths on this machine are read.", WayOut.COPY_FILES)
+        raise DataError(f"{text!r} is a URL, but only paths on this machine can be read.", WayOut.COPY_FILES)
     if os.path.isdir(text):
         found = sorted(_in_folder(Path(text), set()))
         if not found:
-            raise DataError(f"The folder {text!r} has no files in it. Check its name, or write the tables there.")
+            raise DataError(f"The folder {text!r} contains no files. Check its name, or write the tables there.")
         return found
     if os.path.lexists(text) or not glob.has_magic(text):
         return [Path(text)]
@@ -71,7 +71,7 @@ def _in_folder(folder: Path, seen: set[str]) -> Iterator[Path]:
     place = os.path.realpath(folder)
     if place in seen:
         raise DataError(
-            f"The folder {str(folder)!r} is reached in two ways, so its rows would count twice. Remove the link."
+            f"The folder {str(folder)!r} can be reached in two ways, so its rows would count twice. Remove the link."
         )
     seen.add(place)
     for entry in _entries(folder):
@@ -89,8 +89,7 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
             return list(entries)
     except OSError as error:
         raise DataError(
-            f"The folder {str(folder)!r} may not be read by you, or is gone ({type(error).__name__}). Check its name and its "
-            "permissions."
+            f"The folder {str(folder)!r} cannot be read (permission denied or deleted: {type(error).__name__}). Check its name and permissions."
         ) from None
 
 
@@ -104,5 +103,5 @@ def _matches(pattern: str) -> list[Path]:
             continue
         found.update(_in_folder(match, set()) if os.path.isdir(match) else [match])
     if not found:
-        raise DataError(f"The pattern {pattern!r} matches no file that you may read. Check its folder and its stars.")
+        raise DataError(f"The pattern {pattern!r} matches no readable file. Check its folder and wildcards.")
     return sorted(found)

@@ -100,13 +100,13 @@ def wanted_kinds(
     if columns is None and origin.format == "JSON lines":
         # The first object is somebody's row: its keys must decide neither which columns there are nor their order.
         raise DataError(
-            f"{origin.title} has no header, so its columns must be named. Give the bounds by name: {{'age': (0, 120), 'bmi': (10, 60)}}."
+            f"{origin.title} has no header, so its columns must be named. Pass the bounds by name: {{'age': (0, 120), 'bmi': (10, 60)}}."
         )
     wanted = [name for name in (names if columns is None else columns) if name != reader.person_id]
     persons = [reader.person_id] if reader.person_id is not None and reader.person_needed else []
     check_names(origin, names, [*wanted, *persons])
     if not wanted:
-        raise DataError(f"{origin.title} has no columns to cluster. Give at least one numeric column.")
+        raise DataError(f"{origin.title} has no columns to cluster. Pass at least one numeric column.")
     kinds: dict[str, Kind] = {name: "text" if name in reader.categories else "number" for name in wanted}
     kinds |= dict.fromkeys(persons, "id")
     order = list(kinds) if origin.format == "JSON lines" else names
