@@ -42,7 +42,7 @@ DEFAULTS: Mapping[str, Any] = MappingProxyType(
 ALPHA, ALPHA_WITH_K = 5.0, 3.0
 """Weight of emptiness: the paper's, and a lower one that cuts more often where leaves will be merged.
 
-The lower one was chosen on UCI Letters; on other data it made no clear difference (README, "How good")."""
+The lower one was chosen on UCI Letters; on other data it made no clear difference (README, "Quality and speed")."""
 
 DEPTH, DEPTH_WITH_K = 12, 7
 """Levels of the tree: the paper's 7, and more where nodes may try again and the tree need not be even."""
