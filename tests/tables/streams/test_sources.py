@@ -151,7 +151,7 @@ def test_columns_and_types_are_checked_before_rows_are_read(connection, kind):
         opened(X, ["age", "incomes"])
     with pytest.raises(DataError, match=r"has a column 'plan' of type text.*Declare its categories"):
         opened(X, ["age", "plan"])
-    with pytest.raises(DataError, match="has the column 'born' of type date"):
+    with pytest.raises(DataError, match="has a column 'born' of type date"):
         opened(X, ["age", "born"])
     assert read_rows(X, ["age", "plan"], Reader(CATEGORIES)).tolist() == [[1.0, 0.0]]
 

@@ -111,7 +111,7 @@ def _check_same_kinds(file: OpenedFile, first: OpenedFile, kinds: Mapping[str, K
         if name in own and (own[name] in _NUMBERS) != (others[name] in _NUMBERS):
             raise failure(
                 file.source,
-                f"has the column {name!r} of type {own[name]}, but in {str(first.source.path)!r} it is of type {others[name]}. Write it with "
+                f"has a column {name!r} of type {own[name]}, but in {str(first.source.path)!r} it is of type {others[name]}. Write it with "
                 "one type in all files",
             )
 

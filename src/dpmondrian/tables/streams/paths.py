@@ -89,7 +89,7 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
             return list(entries)
     except OSError as error:
         raise DataError(
-            f"The folder {str(folder)!r} cannot be read (permission denied or deleted: {type(error).__name__}). Check its name and permissions."
+            f"The folder {str(folder)!r} cannot be read: permission denied, or it was deleted ({type(error).__name__}). Check its name and permissions."
         ) from None
 
 
