@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
+# Compiled tests are kept: without this, each process of a run would compile all their assertions, 15 seconds long.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo quick test browser java lint format types bench scale reproduce audit fuzz interrupts scan sbom lock clean
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import dpmondrian
+import dpmondrian_lab
 
 LAYERS = (
     ("_version", "exceptions", "common"),
@@ -118,3 +119,44 @@ def test_the_trusted_room_is_ordered_too(module):
     inner = {name.split(".")[2] for name in imports(module) if name.startswith("dpmondrian.privacy.")}
     here = WITHIN_PRIVACY.index(module.split(".")[1])
     assert all(WITHIN_PRIVACY.index(other) <= here for other in inner)
+
+
+TOOLBOXES = {"_version", "exceptions", "common", "kernels", "cli", "estimator"}
+"""Modules by themselves, without a front: each is imported by its own name."""
+LAB = Path(dpmondrian_lab.__file__).parent
+
+
+def deep_imports(source, module, package="dpmondrian"):
+    """Return what a module imports past the front of another room: from a module in place of its package."""
+    here, known = (package, module.split(".")[0]), modules()
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and within(node.module or "", "dpmondrian"):
+            inner = node.module.removeprefix("dpmondrian").lstrip(".")
+            room = inner.split(".")[0]
+            is_front = inner in known and known[inner].name == "__init__.py"
+            if ("dpmondrian", room) != here and room not in TOOLBOXES and not is_front:
+                found.append(node.module)
+    return found
+
+
+@pytest.mark.parametrize("module", MEMBERS)
+def test_other_rooms_are_entered_by_their_front(module):
+    assert deep_imports(modules()[module].read_text(encoding="utf-8"), module) == []
+
+
+@pytest.mark.parametrize("module", modules(LAB))
+def test_the_laboratory_enters_by_the_front(module):
+    assert deep_imports(modules(LAB)[module].read_text(encoding="utf-8"), module, "dpmondrian_lab") == []
+
+
+@pytest.mark.parametrize("module", MEMBERS)
+def test_nothing_imports_the_laboratory(module):
+    assert not any(within(name, "dpmondrian_lab") for name in imports(module))
+
+
+def test_a_way_past_the_front_is_seen():
+    assert deep_imports("def late():\n    from dpmondrian.privacy.plan import Plan", "dpm.plan") == [
+        "dpmondrian.privacy.plan"
+    ]
+    assert deep_imports("from dpmondrian.privacy import Plan", "dpm.plan") == []

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dpmondrian._version import __version__
-    from dpmondrian.accounts.budget import Budget
-    from dpmondrian.engines.resources import Resources
+    from dpmondrian.accounts import Budget
+    from dpmondrian.engines import Resources
     from dpmondrian.estimator import DPM
     from dpmondrian.exceptions import (
         BoundsError,
@@ -32,13 +32,10 @@ if TYPE_CHECKING:
         WeakPromiseWarning,
     )
     from dpmondrian.forecast import forecast
-    from dpmondrian.release.release import Release
-    from dpmondrian.release.statement import PrivacyStatement
-    from dpmondrian.release.tree import Tree
-    from dpmondrian.schema.columns import Category, Column, Schema
-    from dpmondrian.schema.files import TableSchema, read_schema, write_schema
+    from dpmondrian.release import PrivacyStatement, Release, Tree
+    from dpmondrian.schema import Category, Column, Schema, TableSchema, read_schema, write_schema
     from dpmondrian.show.report import render_report
-    from dpmondrian.suggest.bounds import suggest_bounds
+    from dpmondrian.suggest import suggest_bounds
 
 __all__ = [
     "DPM",

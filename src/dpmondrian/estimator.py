@@ -15,33 +15,29 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from dpmondrian.accounts.spending import Spending, held_journal, run_facts
+from dpmondrian.accounts import Spending, held_journal, run_facts
 from dpmondrian.common import checks as check
 from dpmondrian.common.interrupts import lasting, undisturbed
-from dpmondrian.dpm.algorithm import cluster
-from dpmondrian.dpm.plan import make_plan
-from dpmondrian.dpm.settings import Settings, check_columns, checked_settings
-from dpmondrian.engines.local import LocalEngine, LocalSource
-from dpmondrian.engines.missing import MISSING_RULES
-from dpmondrian.engines.resources import Resources
-from dpmondrian.engines.sources import EngineSource, carried, open_source
+from dpmondrian.dpm import Settings, check_columns, checked_settings, cluster, make_plan
+from dpmondrian.engines import MISSING_RULES, EngineSource, LocalEngine, LocalSource, Resources, carried, open_source
 from dpmondrian.exceptions import DataError, NotReleasableWarning, ParameterError, WayOut
-from dpmondrian.privacy.door import OBSERVER, Door
-from dpmondrian.release.assembly import released_centres, released_tree
-from dpmondrian.release.labelling import Labeller
-from dpmondrian.release.release import Release
-from dpmondrian.release.statement import PrivacyStatement, make_statement
-from dpmondrian.release.tree import Tree
-from dpmondrian.release.unit import counted_in
-from dpmondrian.schema.bounds import GivenBounds
-from dpmondrian.schema.columns import Bounds, Schema
-from dpmondrian.schema.coordinates import Coordinates
-from dpmondrian.show.doubts import warn_of_few_rows, warn_of_promise
+from dpmondrian.privacy import OBSERVER, Door
+from dpmondrian.release import (
+    Labeller,
+    PrivacyStatement,
+    Release,
+    Tree,
+    counted_in,
+    make_statement,
+    released_centres,
+    released_tree,
+)
+from dpmondrian.schema import Bounds, Coordinates, GivenBounds, Schema
+from dpmondrian.show import warn_of_few_rows, warn_of_promise
 from dpmondrian.tables import PersonLimit, Reader, Table
 
 if TYPE_CHECKING:
-    from dpmondrian.accounts.budget import Budget
-    from dpmondrian.accounts.checkpoint import Checkpoint
+    from dpmondrian.accounts import Budget, Checkpoint
 
 __all__ = ["DPM"]
 
@@ -514,7 +510,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         """Return what notebooks show: the released clusters, or scikit-learn's display before a fit."""
         if not hasattr(self, "release_"):
             return str(super()._repr_html_())
-        from dpmondrian.show.notebooks import release_html
+        from dpmondrian.show import release_html
 
         return release_html(self.release_)
 

@@ -21,7 +21,7 @@ from dpmondrian.privacy.plan import Plan
 from dpmondrian.tables import persons
 from dpmondrian_lab.audit import adversarial_pairs, audit_pairs, audit_replay, exact_law, search_worst_pair
 from dpmondrian_lab.audit.neighbours import alternating_gaps, table_of
-from dpmondrian_lab.peers import EMMC, DPLloyd, FastLloyd, base, lsh_splits
+from dpmondrian_lab.peers import DPLloyd, FastLloyd, base, lsh_splits
 from dpmondrian_lab.peers.lab_door import LabDoor
 from dpmondrian_lab.peers.rows import FixedPointRows
 
@@ -400,11 +400,10 @@ def test_a_branch_on_an_exact_count_is_caught(monkeypatch):
     assert audit_replay(make, pair.table, pair.neighbour).kinds == {"control flow"}
 
 
-@pytest.mark.slow
 def test_a_result_from_exact_values_is_caught():
     """The centre of the largest group is improved by its rows, after all noise was drawn."""
 
-    class Improves(EMMC):
+    class Improves(FastLloyd):
         def _cluster(self, rows, door, settings):
             centres = super()._cluster(rows, door, settings)
             return replace(centres, displacement=centres.displacement + rows.displacement.mean(axis=0))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 
 import pytest
 
 from dpmondrian.cli.choices import split_names
+from dpmondrian.cli.main import main
 from dpmondrian_lab.commands.reproduce import reproduce
 from dpmondrian_lab.experiments.rows import Row, read_rows, write_rows
 from dpmondrian_lab.experiments.spec import Run
@@ -19,20 +19,32 @@ from dpmondrian_lab.pages.targets import TARGETS
 SMALL = ("--data-sets", "blobs-2000x5-4", "--algorithms", "kmeans,dpm")
 
 
-def dpm_reproduce(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "dpmondrian", "reproduce", *arguments]
-    return subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=600, env={**os.environ, **environment}
-    )
+@pytest.fixture
+def dpm_reproduce(monkeypatch, capsys):
+    """Return a function that runs ``dpm reproduce`` in this process."""
+
+    def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setattr(sys, "argv", ["dpm", "reproduce", *arguments])
+        capsys.readouterr()
+        code = 0
+        try:
+            main()
+        except SystemExit as leaving:
+            code = leaving.code or 0
+        told = capsys.readouterr()
+        return subprocess.CompletedProcess(sys.argv, code, told.out, told.err)
+
+    return run
 
 
-def test_the_help_names_every_target():
+def test_the_help_names_every_target(dpm_reproduce):
     shown = dpm_reproduce("--help").stdout
     assert all(name in shown for name in [*TARGETS, "all"])
     assert reproduce.__doc__
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -45,14 +57,14 @@ def test_the_help_names_every_target():
         (("table2", "--jobs", "0"), "--jobs"),
     ],
 )
-def test_wrong_use_is_told_in_a_sentence(arguments, message):
+def test_wrong_use_is_told_in_a_sentence(arguments, message, dpm_reproduce):
     done = dpm_reproduce(*arguments)
     assert done.returncode == 2
     assert message in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
 
 
-def test_a_missing_data_set_is_a_failure_with_a_way_out(tmp_path):
+def test_a_missing_data_set_is_a_failure_with_a_way_out(tmp_path, dpm_reproduce):
     done = dpm_reproduce(
         "table3",
         "--algorithms",
@@ -69,7 +81,7 @@ def test_a_missing_data_set_is_a_failure_with_a_way_out(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_small_table_from_beginning_to_end(tmp_path):
+def test_a_small_table_from_beginning_to_end(tmp_path, dpm_reproduce):
     done = dpm_reproduce("table2", *SMALL, "--quick", "--out", str(tmp_path), "--json")
     assert done.returncode == 0
     document = json.loads(done.stdout)
@@ -84,7 +96,7 @@ def test_a_small_table_from_beginning_to_end(tmp_path):
     assert (tmp_path / "tables" / "table2.csv").read_bytes() == before
 
 
-def test_failed_runs_are_shown_and_give_exit_code_1(tmp_path):
+def test_failed_runs_are_shown_and_give_exit_code_1(tmp_path, dpm_reproduce):
     rows = [
         Row(Run("kopt", "synth_10d", "dpm", 0), {"inertia": 1e6}),
         Row(Run("kopt", "synth_10d", "em_mc", 0), error="MemoryError: too much"),
@@ -97,7 +109,7 @@ def test_failed_runs_are_shown_and_give_exit_code_1(tmp_path):
     assert "--retry" in done.stderr
 
 
-def test_nothing_to_draw_is_a_failure(tmp_path):
+def test_nothing_to_draw_is_a_failure(tmp_path, dpm_reproduce):
     done = dpm_reproduce("table2", "--draw-only", "--out", str(tmp_path))
     assert done.returncode == 1
     assert "Nothing to show in table2" in done.stderr
@@ -107,7 +119,7 @@ def test_names_are_split_at_commas():
     assert split_names(" a, b,,a ") == ("a", "b")
 
 
-def test_an_output_that_is_a_file_is_noticed_before_anything_runs(tmp_path):
+def test_an_output_that_is_a_file_is_noticed_before_anything_runs(tmp_path, dpm_reproduce):
     (tmp_path / "out").write_text("in the way")
     done = dpm_reproduce(
         "table2", "--data-sets", "blobs-2000x5-4", "--algorithms", "dpm", "--out", str(tmp_path / "out")
@@ -117,7 +129,7 @@ def test_an_output_that_is_a_file_is_noticed_before_anything_runs(tmp_path):
     assert "Traceback" not in done.stderr
 
 
-def test_a_line_of_the_store_that_is_no_run_is_told(tmp_path):
+def test_a_line_of_the_store_that_is_no_run_is_told(tmp_path, dpm_reproduce):
     (tmp_path / "store").mkdir()
     (tmp_path / "store" / "kopt.jsonl").write_text("{}\n")
     done = dpm_reproduce("table2", "--data-sets", "blobs-2000x5-4", "--algorithms", "dpm", "--out", str(tmp_path))

@@ -26,8 +26,7 @@ from dpmondrian.common.checks import check_delta, check_epsilon, is_number
 from dpmondrian.common.interrupts import lasting
 from dpmondrian.common.whole_files import put_file, remove_leftovers
 from dpmondrian.exceptions import BudgetError, ParameterError
-from dpmondrian.release.origin import Account, Cost
-from dpmondrian.release.unit import PERSON, Unit
+from dpmondrian.release import PERSON, Account, Cost, Unit
 
 __all__ = ["Budget", "BudgetEntry", "BudgetState"]
 

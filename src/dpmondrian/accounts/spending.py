@@ -14,16 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 from dpmondrian._version import __version__
 from dpmondrian.exceptions import BudgetError, FinishedRunError, ParameterError, WayOut
-from dpmondrian.release.origin import Account, Origin, is_data_set_name, today
-from dpmondrian.release.unit import unit_of
+from dpmondrian.release import Account, Origin, is_data_set_name, today, unit_of
 
 if TYPE_CHECKING:
     from dpmondrian.accounts.budget import Budget
     from dpmondrian.accounts.checkpoint import Checkpoint, RunJournal
-    from dpmondrian.dpm.settings import Settings
-    from dpmondrian.privacy.plan import Plan
-    from dpmondrian.release.release import Release
-    from dpmondrian.schema.columns import Schema
+    from dpmondrian.dpm import Settings
+    from dpmondrian.privacy import Plan
+    from dpmondrian.release import Release
+    from dpmondrian.schema import Schema
 
 __all__ = ["Spending", "held_journal", "run_facts"]
 
@@ -162,7 +161,7 @@ class Spending:
 
     def _finished_before(self, journal: RunJournal, text: str) -> FinishedRunError:
         """Return the error that has the release; if the run was killed before its charge could be marked, it is marked now."""
-        from dpmondrian.release.release import Release
+        from dpmondrian.release import Release
 
         release, self._entry = Release.from_json(text), journal.run
         return FinishedRunError(

@@ -14,7 +14,7 @@ from dpmondrian.cli.show import say, say_text
 from dpmondrian.cli.stopping import printed, stoppable
 
 if TYPE_CHECKING:
-    from dpmondrian.accounts.budget import BudgetState
+    from dpmondrian.accounts import BudgetState
 
 __all__ = ["app"]
 
@@ -48,7 +48,7 @@ def new(
     Example:
       dpm budget new budget.json --epsilon 3 --delta 1e-6 --data-set "patients 2026"
     """  # noqa: D301
-    from dpmondrian.accounts.budget import Budget
+    from dpmondrian.accounts import Budget
 
     Budget.create(file, epsilon, delta, data_set)
     with printed(f"The budget file is written: {file}"):
@@ -64,7 +64,7 @@ def show(file: BudgetArgument, as_json: JsonOption = False) -> None:
     Example:
       dpm budget show budget.json
     """  # noqa: D301
-    from dpmondrian.accounts.budget import Budget
+    from dpmondrian.accounts import Budget
 
     state = Budget(file).read()
     if as_json:

@@ -43,9 +43,9 @@ from dpmondrian.common.interrupts import lasting, making
 from dpmondrian.exceptions import FewRowsWarning, FinishedRunError, WeakPromiseWarning
 
 if TYPE_CHECKING:
-    from dpmondrian.engines.resources import Resources
+    from dpmondrian.engines import Resources
     from dpmondrian.estimator import DPM
-    from dpmondrian.release.release import Release
+    from dpmondrian.release import Release
     from dpmondrian.tables import Files, Source
 
 __all__ = ["PUBLISHED", "cluster", "cluster_files"]
@@ -111,7 +111,7 @@ def cluster(
       dpm cluster visits/ --schema schema.toml --memory 2GB --out published
       dpm cluster shop.duckdb --query "select age from customers" --schema schema.toml --out published
     """  # noqa: D301
-    from dpmondrian.engines.resources import Resources
+    from dpmondrian.engines import Resources
 
     facts = public_facts(schema, bounds, columns, person_id, rows_per_person)
     parameters = {"epsilon": epsilon, "delta": delta, "n_clusters": k, "on_missing": on_missing, "random_state": seed}
@@ -152,11 +152,10 @@ def cluster_files(
     data_set: str | None = None,
 ) -> Release:
     """Cluster the rows of files, write the folder of results, and return what was released."""
-    from dpmondrian.accounts.budget import Budget
-    from dpmondrian.accounts.checkpoint import Checkpoint
+    from dpmondrian.accounts import Budget, Checkpoint
     from dpmondrian.cli.progress import FitBars
     from dpmondrian.common.whole_files import check_new_folder, free_reserve, new_folder
-    from dpmondrian.engines.resources import Resources
+    from dpmondrian.engines import Resources
     from dpmondrian.estimator import DPM
     from dpmondrian.tables import open_files
 
@@ -340,8 +339,8 @@ def _document(release: Release, folder: Path, labels: bool) -> dict[str, Any]:
 
 def _print(release: Release, folder: Path, labels: bool) -> None:
     from dpmondrian.cli.show import print_clusters
-    from dpmondrian.forecast.doubts import noisy_rows
-    from dpmondrian.privacy.promise import promise_doubts
+    from dpmondrian.forecast import noisy_rows
+    from dpmondrian.privacy import promise_doubts
 
     print_clusters(release)
     say(f"Written to {folder}: release.json, centres.csv and report.html (open it in a browser).")

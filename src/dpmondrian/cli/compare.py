@@ -37,9 +37,9 @@ def compare(
     """  # noqa: D301
     from dpmondrian.cli.show import print_comparison
     from dpmondrian.exceptions import ParameterError
-    from dpmondrian.quality.comparison import compare_with_kmeans
-    from dpmondrian.release.release import Release
-    from dpmondrian.schema.bounds import GivenBounds
+    from dpmondrian.quality import compare_with_kmeans
+    from dpmondrian.release import Release
+    from dpmondrian.schema import GivenBounds
     from dpmondrian.tables import Source, open_file
 
     known = Release.load(release)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from dpmondrian.cli.show import say
 
 if TYPE_CHECKING:
-    from dpmondrian.accounts.checkpoint import Checkpoint
+    from dpmondrian.accounts import Checkpoint
     from dpmondrian.tables import Source
 
 __all__ = ["facts_of_command", "finished_release"]

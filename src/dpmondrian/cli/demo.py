@@ -12,7 +12,7 @@ from dpmondrian.cli.show import say, say_text
 from dpmondrian.cli.stopping import printed
 
 if TYPE_CHECKING:
-    from dpmondrian.release.release import Release
+    from dpmondrian.release import Release
 
 __all__ = ["demo"]
 
@@ -32,7 +32,7 @@ def demo(
     from dpmondrian.cli.inputs import public_facts
     from dpmondrian.common.checks import nearest_names
     from dpmondrian.common.whole_files import new_folder
-    from dpmondrian.samples.examples import EXAMPLES
+    from dpmondrian.samples import EXAMPLES
     from dpmondrian.tables import Source
 
     if example not in EXAMPLES:
@@ -50,7 +50,7 @@ def demo(
 
 def _print(release: Release, example: str, folder: Path) -> None:
     from dpmondrian.cli.show import print_clusters
-    from dpmondrian.samples.examples import EXAMPLES
+    from dpmondrian.samples import EXAMPLES
 
     say_text(f"{EXAMPLES[example].about} (Invented people; epsilon = 1, delta = 1e-7, no number of clusters given.)\n")
     print_clusters(release)
@@ -67,8 +67,8 @@ def _write_inputs(example: str, table: Path, schema: Path) -> None:
     import pyarrow.csv
 
     from dpmondrian.common.whole_files import put_bytes
-    from dpmondrian.samples.examples import EXAMPLES
-    from dpmondrian.schema.files import write_schema
+    from dpmondrian.samples import EXAMPLES
+    from dpmondrian.schema import write_schema
 
     content = io.BytesIO()
     pyarrow.csv.write_csv(EXAMPLES[example].make(), content)

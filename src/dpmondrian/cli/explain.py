@@ -23,7 +23,7 @@ def explain(
       dpm explain published/release.json
       dpm explain published/release.json --json
     """  # noqa: D301
-    from dpmondrian.release.release import Release
+    from dpmondrian.release import Release
 
     explanation = Release.load(release).privacy.explain()
     say_text(explanation.to_json() if as_json else str(explanation))

@@ -14,7 +14,7 @@ import typer
 from dpmondrian.cli.choices import check_text, split_names
 
 if TYPE_CHECKING:
-    from dpmondrian.schema.bounds import GivenBounds
+    from dpmondrian.schema import GivenBounds
     from dpmondrian.tables import Files, Source
 
 __all__ = [
@@ -143,9 +143,7 @@ def public_facts(
     Where columns are named, nothing needs to be known about others.
     """
     from dpmondrian.exceptions import ParameterError
-    from dpmondrian.schema.bounds import GivenBounds
-    from dpmondrian.schema.files import read_schema
-    from dpmondrian.schema.options import bounds_from_options
+    from dpmondrian.schema import GivenBounds, bounds_from_options, read_schema
 
     check_text([person_id])
     if (schema is None) == (not bounds):

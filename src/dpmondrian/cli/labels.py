@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from dpmondrian.release.release import Release
+    from dpmondrian.release import Release
     from dpmondrian.tables import Files
 
 __all__ = ["LABEL_ENDINGS", "write_labels"]
@@ -69,7 +69,7 @@ def _labels(
     import numpy as np
 
     from dpmondrian.common.threads import Threads
-    from dpmondrian.release.labelling import Labeller
+    from dpmondrian.release import Labeller
     from dpmondrian.tables import Reader
 
     schema, labeller = release.schema, Labeller.of(release, on_missing)

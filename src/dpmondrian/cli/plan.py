@@ -11,8 +11,8 @@ import typer
 from dpmondrian.cli.show import say, say_text
 
 if TYPE_CHECKING:
-    from dpmondrian.forecast.outlook import Forecast
-    from dpmondrian.schema.columns import Schema
+    from dpmondrian.forecast import Forecast
+    from dpmondrian.schema import Schema
 
 __all__ = ["plan"]
 
@@ -88,15 +88,14 @@ def _check_picture(picture: Path | None) -> None:
             f"The name of the picture must end with one of {', '.join(_PICTURES)}. Got {picture.name!r}.",
             param_hint="--picture",
         )
-    from dpmondrian.show.plots.drawing import pyplot
+    from dpmondrian.show.plots import pyplot
 
     pyplot()
 
 
 def _columns(schema: Path | None, bounds: list[str]) -> tuple[Schema, int, str | None]:
     """Return the columns, the most rows of one person, and the column that identifies people, from a file or from options."""
-    from dpmondrian.schema.columns import Schema
-    from dpmondrian.schema.files import bounds_from_options, read_schema
+    from dpmondrian.schema import Schema, bounds_from_options, read_schema
 
     if (schema is None) == (not bounds):
         raise typer.BadParameter(
@@ -115,7 +114,7 @@ def _draw(expected: Forecast, path: Path) -> None:
     import io
 
     from dpmondrian.common.whole_files import put_bytes
-    from dpmondrian.show.plots.drawing import drawing
+    from dpmondrian.show.plots import drawing
 
     content = io.BytesIO()
     with drawing() as pyplot:
@@ -128,7 +127,7 @@ def _draw(expected: Forecast, path: Path) -> None:
 def _print(expected: Forecast, picture: Path | None) -> None:
     """Print warnings, sentences, and the table of three runs."""
     from dpmondrian.cli.show import console, table_of
-    from dpmondrian.show.texts.forecast import headings, sentences, table_rows
+    from dpmondrian.show.texts import headings, sentences, table_rows
     from dpmondrian.show.words import ENGLISH as WORDS
 
     for warning in expected.warnings:

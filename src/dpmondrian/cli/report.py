@@ -27,7 +27,7 @@ def report(
       dpm report release.json --out for-the-privacy-officer.html
     """  # noqa: D301
     from dpmondrian.common.whole_files import write_file
-    from dpmondrian.release.release import Release
+    from dpmondrian.release import Release
     from dpmondrian.show.report import render_report
 
     drawn = render_report(Release.load(release))

@@ -23,7 +23,7 @@ from dpmondrian.cli.show import say, say_text
 from dpmondrian.cli.stopping import printed
 
 if TYPE_CHECKING:
-    from dpmondrian.suggest.bounds import SuggestedBounds
+    from dpmondrian.suggest import SuggestedBounds
     from dpmondrian.tables import OpenedFile, Source
 
 __all__ = ["schema"]
@@ -130,7 +130,7 @@ def _hint(name: str, known: Mapping[str, str], source: Source) -> str:
 
 def _wanted(names: tuple[str, ...], kinds: Mapping[str, str], source: Source) -> list[str]:
     """Return the columns whose bounds to estimate: those named, or the numbers of which nothing is known by their names."""
-    from dpmondrian.schema.quantities import is_identifier, known_quantity
+    from dpmondrian.schema import is_identifier, known_quantity
 
     for name in names:
         if name not in kinds:
@@ -165,10 +165,10 @@ def _suggested(
     file: OpenedFile, wanted: list[str], epsilon: float, budget: Path | None, people: dict[str, Any]
 ) -> SuggestedBounds:
     """Read the rows and estimate; wrong parameters and a missing budget file are told before the rows are read."""
-    from dpmondrian.accounts.budget import Budget
+    from dpmondrian.accounts import Budget
     from dpmondrian.cli.stopping import charges_told
     from dpmondrian.common.checks import check_epsilon
-    from dpmondrian.suggest.bounds import suggest_bounds
+    from dpmondrian.suggest import suggest_bounds
 
     check_epsilon(epsilon)
     ledger = None if budget is None else Budget(budget)
@@ -185,8 +185,7 @@ def _drafted(kinds: Mapping[str, str], people: Mapping[str, Any], suggested: Sug
 
     Columns of which nothing could be said stay in the draft, to be filled in.
     """
-    from dpmondrian.schema.files import draft_schema
-    from dpmondrian.schema.toml import toml_key
+    from dpmondrian.schema import draft_schema, toml_key
 
     found = {} if suggested is None else {name: pair for name, pair in suggested.bounds.items() if pair is not None}
     others = {name: kind for name, kind in kinds.items() if name not in found and name != people["person_id"]}
@@ -202,7 +201,7 @@ def _said(people: Mapping[str, Any]) -> bool:
 
 def _top(people: Mapping[str, Any], suggested: SuggestedBounds | None) -> list[str]:
     """Return the keys of the whole table, which must stand before all sections; none if nothing was said."""
-    from dpmondrian.schema.toml import toml_value
+    from dpmondrian.schema import toml_value
 
     lines = [f"{key} = {toml_value(value)}\n" for key, value in people.items() if _said(people) and value is not None]
     if suggested is not None:
@@ -216,7 +215,7 @@ _SPENT = "# Spent on estimating bounds from the rows; it adds to what every rele
 
 
 def _bound_lines(pair: tuple[Any, ...]) -> str:
-    from dpmondrian.schema.toml import toml_value
+    from dpmondrian.schema import toml_value
 
     ends = zip(("lower", "upper"), pair, strict=False)
     lines = [f"{key} = {toml_value(value)}  # estimated from the rows, with noise\n" for key, value in ends]

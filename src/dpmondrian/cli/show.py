@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     import rich.console
     import rich.table
 
-    from dpmondrian.quality.comparison import Comparison
-    from dpmondrian.release.release import Release
+    from dpmondrian.quality import Comparison
+    from dpmondrian.release import Release
 
 __all__ = [
     "console",

@@ -26,8 +26,7 @@ from dpmondrian.common.interrupts import Work, current_work
 from dpmondrian.common.printable import printable
 
 if TYPE_CHECKING:
-    from dpmondrian.accounts.budget import Budget
-    from dpmondrian.accounts.checkpoint import Checkpoint
+    from dpmondrian.accounts import Budget, Checkpoint
 
 __all__ = [
     "Command",

@@ -46,9 +46,9 @@ def verify(
 
 def _verified(path: Path, budget: Path | None) -> Verification:
     """Return the result for a file, also for one that is no release."""
-    from dpmondrian.accounts.budget import Budget
+    from dpmondrian.accounts import Budget
     from dpmondrian.exceptions import ReleaseFileError
-    from dpmondrian.release.release import Release, text_of
+    from dpmondrian.release import Release, text_of
     from dpmondrian.release.verification import refused, verify
 
     state = None if budget is None else Budget(budget).read()

@@ -29,16 +29,15 @@ from dpmondrian.dpm.joining.bridges import Bridges, hidden_by_noise, measure_bri
 from dpmondrian.dpm.joining.hierarchy import Hierarchy, hierarchy_of, join_leaves
 from dpmondrian.dpm.joining.joins import Joins
 from dpmondrian.dpm.plan import paper_offsets
-from dpmondrian.dpm.scores import STEPS
 from dpmondrian.dpm.scores.combine import Score
+from dpmondrian.dpm.scores.steps import STEPS
 from dpmondrian.dpm.scores.valley import ValleyScore
 from dpmondrian.dpm.settings import Settings
 from dpmondrian.dpm.tree.grower import GrownTree, SplitRule, consistent_counts, grow
 from dpmondrian.dpm.tree.intervals import choose_n_intervals
-from dpmondrian.engines.base import Engine
-from dpmondrian.engines.grid import Grid
-from dpmondrian.privacy.door import Door
-from dpmondrian.schema.columns import Schema
+from dpmondrian.engines import Engine, Grid
+from dpmondrian.privacy import Door
+from dpmondrian.schema import Schema
 
 __all__ = ["WIDENING", "Clustering", "cluster", "split_rule"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpmondrian.privacy.draws import HALF_WIDTHS, RADII, ROWS, Draw, Kind
+from dpmondrian.privacy import HALF_WIDTHS, RADII, ROWS, Draw, Kind
 
 __all__ = [
     "ALL_DRAWS",

@@ -29,10 +29,19 @@ from dpmondrian.dpm.draws import (
     RADIUS,
     SPLIT,
 )
-from dpmondrian.privacy.accountants.pld import PLD_SLACK, Composition, least_factor
-from dpmondrian.privacy.accountants.zcdp import gaussian_multiplier, rho_from_epsilon
-from dpmondrian.privacy.draws import EXPONENTIAL, GAUSSIAN, LAPLACE, PERMUTE_AND_FLIP, Draw, Kind
-from dpmondrian.privacy.plan import BELOW_BUDGET, Plan, PlannedDraw, planned_draw
+from dpmondrian.privacy import (
+    BELOW_BUDGET,
+    EXPONENTIAL,
+    GAUSSIAN,
+    LAPLACE,
+    PERMUTE_AND_FLIP,
+    Draw,
+    Kind,
+    Plan,
+    PlannedDraw,
+    planned_draw,
+)
+from dpmondrian.privacy.accountants import PLD_SLACK, Composition, gaussian_multiplier, least_factor, rho_from_epsilon
 
 if TYPE_CHECKING:
     from dpmondrian.dpm.settings import Settings

@@ -11,11 +11,9 @@ from typing import Any
 from dpmondrian.common import checks as check
 from dpmondrian.common.checks import is_number
 from dpmondrian.dpm.plan import DEFAULT_SHARES, DEFAULT_SHARES_WITH_K, PAPER_SHARES
-from dpmondrian.engines.missing import MISSING_RULES
+from dpmondrian.engines import MISSING_RULES
 from dpmondrian.exceptions import ParameterError, WayOut
-from dpmondrian.schema.bounds import GivenBounds
-from dpmondrian.schema.columns import Bounds, Schema
-from dpmondrian.schema.coordinates import MOST_DIRECTIONS
+from dpmondrian.schema import MOST_DIRECTIONS, Bounds, GivenBounds, Schema
 
 __all__ = ["DEFAULTS", "Settings", "check_columns", "checked_settings"]
 

@@ -13,7 +13,7 @@ from dpmondrian.engines.grid import Grid
 from dpmondrian.engines.missing import MISSING_RULES, missing_value_error
 from dpmondrian.engines.views import view_of
 from dpmondrian.kernels import compiled
-from dpmondrian.schema.coordinates import Coordinates
+from dpmondrian.schema import Coordinates
 from dpmondrian.tables import PART_ROWS, Table
 
 __all__ = ["CodedBlock", "coded_blocks"]

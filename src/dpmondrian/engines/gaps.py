@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from dpmondrian.engines.missing import MISSING_RULES, clipped_rows
 from dpmondrian.engines.views import view_of
-from dpmondrian.schema.columns import Schema
-from dpmondrian.schema.coordinates import Coordinates
+from dpmondrian.schema import Coordinates, Schema
 from dpmondrian.tables import Table, row_hashes
 
 __all__ = ["SortedColumns", "sampled_columns"]

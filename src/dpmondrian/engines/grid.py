@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.schema.columns import Column, Indicator, Schema
+from dpmondrian.schema import Column, Indicator, Schema
 
 __all__ = ["PLACES", "Grid"]
 

@@ -19,7 +19,7 @@ from dpmondrian.engines.limits import limited_stream
 from dpmondrian.engines.questions import Question
 from dpmondrian.engines.resources import Resources
 from dpmondrian.engines.store import Kept, Store
-from dpmondrian.schema.coordinates import Coordinates
+from dpmondrian.schema import Coordinates
 from dpmondrian.tables import PART_ROWS, PersonLimit, Progress, Stream, Table
 
 __all__ = ["LocalEngine", "LocalSource"]

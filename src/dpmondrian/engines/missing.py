@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from dpmondrian.exceptions import DataError, WayOut
 from dpmondrian.kernels.reference import DROP, ERROR, MIDDLE
-from dpmondrian.schema.columns import Schema
+from dpmondrian.schema import Schema
 
 __all__ = ["MISSING_RULES", "clipped_rows", "missing_value_error"]
 

@@ -27,7 +27,7 @@ from dpmondrian.engines.questions import Move, Question
 from dpmondrian.engines.remote import Coding, HashedRows, added, answered, guarded, in_groups, raised
 from dpmondrian.engines.resources import Resources
 from dpmondrian.exceptions import DataError
-from dpmondrian.schema.coordinates import Coordinates
+from dpmondrian.schema import Coordinates
 from dpmondrian.tables import PersonLimit, Reader, Table, identities_of_values
 
 __all__ = ["DaskEngine", "DaskSource"]

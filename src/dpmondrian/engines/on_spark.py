@@ -37,7 +37,7 @@ from dpmondrian.engines.remote import (
 )
 from dpmondrian.engines.resources import Resources
 from dpmondrian.exceptions import DataError
-from dpmondrian.schema.coordinates import Coordinates
+from dpmondrian.schema import Coordinates
 from dpmondrian.tables import PART_ROWS, PersonLimit, Reader, Table
 
 __all__ = ["SparkEngine", "SparkSource", "with_local_properties"]

@@ -18,7 +18,7 @@ from dpmondrian.engines.gaps import SortedColumns, sampled_columns
 from dpmondrian.engines.grid import Grid
 from dpmondrian.engines.questions import Move, Question, answer
 from dpmondrian.exceptions import DataError, DPMondrianError
-from dpmondrian.schema.coordinates import Coordinates
+from dpmondrian.schema import Coordinates
 from dpmondrian.tables import Reader, Table, kept, one_kind
 
 __all__ = [

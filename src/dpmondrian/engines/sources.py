@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dpmondrian.engines.base import Engine
 from dpmondrian.engines.local import LocalSource
 from dpmondrian.engines.resources import Resources
-from dpmondrian.schema.coordinates import Coordinates
+from dpmondrian.schema import Coordinates
 from dpmondrian.tables import PersonLimit, Reader, Table, open_table
 
 __all__ = ["EngineSource", "carried", "open_source"]

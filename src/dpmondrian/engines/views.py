@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.schema.coordinates import Coordinates
+from dpmondrian.schema import Coordinates
 from dpmondrian.tables import Table
 
 __all__ = ["view_of"]

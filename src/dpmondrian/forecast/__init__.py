@@ -19,13 +19,11 @@ Number of rows: known to about ± 102.
 
 from __future__ import annotations
 
-import sys
-from types import ModuleType
-
 from dpmondrian.forecast.bounds import GoodCut, central_cut, count_bound, cut_bound
 from dpmondrian.forecast.centres import CentreError, centre_errors
-from dpmondrian.forecast.counts import SizeError, count_error
+from dpmondrian.forecast.counts import SizeError, count_error, interval_factor
 from dpmondrian.forecast.design import Design, make_design
+from dpmondrian.forecast.doubts import doubts_of, few_rows, noisy_rows
 from dpmondrian.forecast.finding import SmallestCluster, smallest_cluster
 from dpmondrian.forecast.outlook import Forecast, Guarantees, Outlook, forecast
 
@@ -43,10 +41,17 @@ __all__ = [
     "count_bound",
     "count_error",
     "cut_bound",
+    "doubts_of",
+    "few_rows",
     "forecast",
+    "interval_factor",
     "make_design",
+    "noisy_rows",
     "smallest_cluster",
 ]
+
+import sys
+from types import ModuleType
 
 
 class _Front(ModuleType):

@@ -15,11 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpmondrian.common.checks import check_integer, is_number
-from dpmondrian.dpm.draws import COUNT
-from dpmondrian.dpm.scores import STEPS
-from dpmondrian.dpm.scores.centreness import centreness
-from dpmondrian.dpm.scores.combine import Score
-from dpmondrian.dpm.scores.valley import ValleyScore
+from dpmondrian.dpm import COUNT
+from dpmondrian.dpm.scores import STEPS, Score, ValleyScore, centreness
 from dpmondrian.exceptions import ParameterError
 from dpmondrian.forecast.design import Design
 

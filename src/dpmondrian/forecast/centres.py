@@ -16,15 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.common.checks import is_number, nearest_names
-from dpmondrian.dpm.algorithm import WIDENING
-from dpmondrian.dpm.centres.clipped import candidate_radii, expected_distance, radius_prior, vector_lengths
-from dpmondrian.dpm.centres.lloyd import SMALLEST_CELL
-from dpmondrian.dpm.draws import CATEGORY_SUMS, CELL_COUNT, CLIPPED_SUMS, COARSE_SUMS, RADIUS
-from dpmondrian.engines.grid import Grid
+from dpmondrian.dpm import CATEGORY_SUMS, CELL_COUNT, CLIPPED_SUMS, COARSE_SUMS, RADIUS, WIDENING
+from dpmondrian.dpm.centres import SMALLEST_CELL, candidate_radii, expected_distance, radius_prior, vector_lengths
+from dpmondrian.engines import Grid
 from dpmondrian.exceptions import ParameterError
 from dpmondrian.forecast.counts import interval_factor
 from dpmondrian.forecast.design import Design
-from dpmondrian.schema.columns import Column, Indicator
+from dpmondrian.schema import Column, Indicator
 
 __all__ = ["SPREAD", "CentreError", "Spread", "centre_errors", "column_spreads"]
 

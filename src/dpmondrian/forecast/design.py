@@ -14,20 +14,14 @@ from typing import Any
 import numpy as np
 
 from dpmondrian.common.checks import check_integer
-from dpmondrian.dpm.algorithm import split_rule
-from dpmondrian.dpm.draws import SPLIT
-from dpmondrian.dpm.plan import make_plan
+from dpmondrian.dpm import DEFAULTS, SPLIT, Settings, checked_settings, make_plan, split_rule
 from dpmondrian.dpm.scores import STEPS
-from dpmondrian.dpm.settings import DEFAULTS, Settings, checked_settings
-from dpmondrian.dpm.tree.grower import SplitRule
-from dpmondrian.engines.grid import Grid
+from dpmondrian.dpm.tree import SplitRule
+from dpmondrian.engines import Grid
 from dpmondrian.exceptions import ParameterError
-from dpmondrian.privacy.door import Door
-from dpmondrian.privacy.draws import Draw
-from dpmondrian.privacy.plan import Plan
-from dpmondrian.release.unit import counted_in
-from dpmondrian.schema.columns import Schema
-from dpmondrian.schema.coordinates import Coordinates
+from dpmondrian.privacy import Door, Draw, Plan
+from dpmondrian.release import counted_in
+from dpmondrian.schema import Coordinates, Schema
 
 __all__ = ["EXPECTED_CLUSTERS", "Design", "make_design"]
 

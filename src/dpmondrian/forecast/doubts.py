@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from dpmondrian.forecast.design import EXPECTED_CLUSTERS, Design
 from dpmondrian.forecast.finding import smallest_cluster
-from dpmondrian.privacy.promise import Doubt, promise_doubts
+from dpmondrian.privacy import Doubt, promise_doubts
 
 if TYPE_CHECKING:
-    from dpmondrian.dpm.settings import Settings
+    from dpmondrian.dpm import Settings
     from dpmondrian.forecast.outlook import Forecast
-    from dpmondrian.release.release import Release
+    from dpmondrian.release import Release
 
 __all__ = ["doubts_of", "few_rows", "noisy_rows"]
 

@@ -7,14 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dpmondrian.common.checks import is_number
-from dpmondrian.dpm.draws import COUNT
-from dpmondrian.dpm.scores import STEPS
-from dpmondrian.dpm.scores.centreness import centreness_slopes
-from dpmondrian.dpm.scores.valley import window_widths
+from dpmondrian.dpm import COUNT
+from dpmondrian.dpm.scores import STEPS, centreness_slopes, window_widths
 from dpmondrian.exceptions import ParameterError
 from dpmondrian.forecast.centres import SPREAD, Spread, column_spreads
 from dpmondrian.forecast.design import Design
-from dpmondrian.schema.columns import Indicator
+from dpmondrian.schema import Indicator
 
 __all__ = ["SmallestCluster", "peak_share", "smallest_cluster"]
 

@@ -12,7 +12,7 @@ from dpmondrian.forecast.centres import SPREAD, CentreError, Spread, centre_erro
 from dpmondrian.forecast.counts import SizeError, count_error
 from dpmondrian.forecast.design import Design, make_design
 from dpmondrian.forecast.finding import SmallestCluster, peak_share, smallest_cluster
-from dpmondrian.schema.columns import Schema
+from dpmondrian.schema import Schema
 
 __all__ = ["Forecast", "Guarantees", "Outlook", "expect", "forecast"]
 
@@ -96,7 +96,7 @@ class Forecast:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Sentences about what will not work; none if all is well."""
-        from dpmondrian.show.texts.forecast import warnings_of
+        from dpmondrian.show.texts import warnings_of
 
         return warnings_of(self)
 
@@ -121,7 +121,7 @@ class Forecast:
         return plain
 
     def __str__(self) -> str:
-        from dpmondrian.show.texts.forecast import forecast_text
+        from dpmondrian.show.texts import forecast_text
 
         return forecast_text(self)
 

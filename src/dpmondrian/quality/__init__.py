@@ -1,13 +1,18 @@
 """How good a clustering is, measured on the true rows: sensitive, for the holder of the data and for benchmarks."""
 
+from __future__ import annotations
+
+from dpmondrian.quality.comparison import Comparison, compare_with_kmeans
 from dpmondrian.quality.distance import kmeans_distance, matching_distance
 from dpmondrian.quality.evaluate import evaluate
 from dpmondrian.quality.measures import accuracy, adjusted_rand, inertia, nearest, purity
 from dpmondrian.quality.silhouette import silhouette
 
 __all__ = [
+    "Comparison",
     "accuracy",
     "adjusted_rand",
+    "compare_with_kmeans",
     "evaluate",
     "inertia",
     "kmeans_distance",

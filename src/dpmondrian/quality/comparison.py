@@ -9,12 +9,11 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.engines.missing import MISSING_RULES, clipped_rows
-from dpmondrian.engines.views import view_of
+from dpmondrian.engines import MISSING_RULES, clipped_rows, view_of
 from dpmondrian.exceptions import DataError
 from dpmondrian.quality.evaluate import evaluate
-from dpmondrian.release.release import Release
-from dpmondrian.schema.coordinates import Coordinates
+from dpmondrian.release import Release
+from dpmondrian.schema import Coordinates
 from dpmondrian.tables import Table, read_table
 
 __all__ = ["Comparison", "compare_with_kmeans"]

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from dpmondrian.release.tree import Tree
 
 if TYPE_CHECKING:
-    from dpmondrian.dpm.algorithm import Clustering
-    from dpmondrian.schema.coordinates import Coordinates
+    from dpmondrian.dpm import Clustering
+    from dpmondrian.schema import Coordinates
 
 __all__ = ["released_centres", "released_tree"]
 

@@ -9,8 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpmondrian.exceptions import BudgetError
-from dpmondrian.privacy.accountants.pld import PLD_SLACK, Composition
-from dpmondrian.privacy.accountants.zcdp import bounded_range_rho, smallest_met
+from dpmondrian.privacy.accountants import PLD_SLACK, Composition, bounded_range_rho, smallest_met
 
 if TYPE_CHECKING:
     from dpmondrian.release.statement import PrivacyStatement

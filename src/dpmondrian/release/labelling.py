@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.common.threads import Threads
-from dpmondrian.engines.missing import MISSING_RULES, clipped_rows, missing_value_error
-from dpmondrian.engines.views import view_of
+from dpmondrian.engines import MISSING_RULES, clipped_rows, missing_value_error, view_of
 from dpmondrian.kernels import compiled
 from dpmondrian.release.release import Release
-from dpmondrian.schema.coordinates import Coordinates
+from dpmondrian.schema import Coordinates
 from dpmondrian.tables import PART_ROWS, Table
 
 __all__ = ["Labeller"]

@@ -27,8 +27,7 @@ from dpmondrian.release.origin import Origin
 from dpmondrian.release.statement import PrivacyStatement
 from dpmondrian.release.tree import Tree
 from dpmondrian.release.unit import counted_in
-from dpmondrian.schema.columns import Estimate, Schema
-from dpmondrian.schema.coordinates import Coordinates
+from dpmondrian.schema import Coordinates, Estimate, Schema
 
 __all__ = ["FORMAT_VERSION", "Release", "digest_of", "text_of"]
 

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpmondrian._version import __version__
 from dpmondrian.common.checks import LEAST_DELTA
-from dpmondrian.privacy.ledger import Entry
-from dpmondrian.privacy.plan import Plan
+from dpmondrian.privacy import Entry, Plan
 from dpmondrian.release.unit import Unit, unit_of
-from dpmondrian.schema.columns import Schema
+from dpmondrian.schema import Schema
 
 if TYPE_CHECKING:
     from dpmondrian.release.explain import Explanation
@@ -136,7 +135,7 @@ class PrivacyStatement:
 
     def _repr_html_(self) -> str:
         """Return what notebooks show."""
-        from dpmondrian.show.notebooks import statement_html
+        from dpmondrian.show import statement_html
 
         return statement_html(self)
 

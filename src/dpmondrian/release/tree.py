@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.common.checks import is_number
-from dpmondrian.dpm.joining.joins import Joins
+from dpmondrian.dpm.joining import Joins
 from dpmondrian.exceptions import ParameterError
 from dpmondrian.release.unit import ROWS
 

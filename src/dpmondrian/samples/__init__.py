@@ -1,1 +1,7 @@
 """Invented tables for the demo, the examples and the tests."""
+
+from __future__ import annotations
+
+from dpmondrian.samples.examples import EXAMPLES
+
+__all__ = ["EXAMPLES"]

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpmondrian.samples.synthetic import HOME_BOUNDS, homes
-from dpmondrian.schema.columns import Category, Column, Schema
-from dpmondrian.schema.files import TableSchema
+from dpmondrian.schema import Category, Column, Schema, TableSchema
 
 if TYPE_CHECKING:
     import pyarrow

@@ -7,3 +7,10 @@
 - `plots`: pictures, and the one home of matplotlib
 - `doubts`: what promises little or will not work, as sentences and warnings
 """
+
+from __future__ import annotations
+
+from dpmondrian.show.doubts import warn_of_few_rows, warn_of_promise
+from dpmondrian.show.notebooks import release_html, statement_html
+
+__all__ = ["release_html", "statement_html", "warn_of_few_rows", "warn_of_promise"]

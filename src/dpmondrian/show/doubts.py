@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from dpmondrian.common.printable import printable
 from dpmondrian.exceptions import FewRowsWarning, WeakPromiseWarning
-from dpmondrian.privacy.promise import Doubt, promise_doubts
+from dpmondrian.privacy import Doubt, promise_doubts
 from dpmondrian.show.words import ENGLISH, Words
 from dpmondrian.show.words.numbers import rounded
 
 if TYPE_CHECKING:
-    from dpmondrian.dpm.settings import Settings
-    from dpmondrian.release.release import Release
+    from dpmondrian.dpm import Settings
+    from dpmondrian.release import Release
 
 __all__ = ["doubt_text", "warn_of_few_rows", "warn_of_promise"]
 
@@ -37,7 +37,7 @@ def warn_of_few_rows(release: Release, settings: Settings, stacklevel: int) -> N
     -------
     The number of rows is the noisy one at the root of the released tree.
     """
-    from dpmondrian.forecast.doubts import few_rows, noisy_rows
+    from dpmondrian.forecast import few_rows, noisy_rows
 
     privacy = release.privacy
     known = {doubt.parameter for doubt in promise_doubts(privacy.epsilon, privacy.delta)}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dpmondrian.release.release import Release
-from dpmondrian.release.statement import PrivacyStatement
+from dpmondrian.release import PrivacyStatement, Release
 from dpmondrian.show.html import template
 from dpmondrian.show.report.clusters import cluster_rows, table_heads
 from dpmondrian.show.report.guarantee import explanation, guarantee_line, kinds

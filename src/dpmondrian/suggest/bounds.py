@@ -27,15 +27,14 @@ from dpmondrian.common.checks import nearest_names
 from dpmondrian.common.interrupts import undisturbed
 from dpmondrian.common.printable import printable
 from dpmondrian.exceptions import BoundsError, DataError, NotReleasableWarning, ParameterError
-from dpmondrian.privacy.door import Door
-from dpmondrian.release.statement import PrivacyStatement, make_statement
-from dpmondrian.release.unit import Unit, unit_of
-from dpmondrian.schema.columns import Column, Estimate, Schema
+from dpmondrian.privacy import Door
+from dpmondrian.release import PrivacyStatement, Unit, make_statement, unit_of
+from dpmondrian.schema import Column, Estimate, Schema
 from dpmondrian.suggest.draws import MAGNITUDES, PLACES, bounds_plan
 from dpmondrian.tables import PersonLimit, Table, read_table
 
 if TYPE_CHECKING:
-    from dpmondrian.accounts.budget import Budget
+    from dpmondrian.accounts import Budget
 
 __all__ = ["SuggestedBounds", "suggest_bounds"]
 
@@ -222,7 +221,7 @@ class _Charge:
 
     def __init__(self, budget: Budget | str | Path | None, epsilon: float, n_columns: int, unit: Unit) -> None:
         if isinstance(budget, str | Path):
-            from dpmondrian.accounts.budget import Budget
+            from dpmondrian.accounts import Budget
 
             budget = Budget(budget)
         self._budget = budget

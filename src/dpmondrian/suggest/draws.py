@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dpmondrian.privacy.draws import LAPLACE, ROWS, Draw, Kind
-from dpmondrian.privacy.plan import BELOW_BUDGET, Plan, planned_draw
+from dpmondrian.privacy import BELOW_BUDGET, LAPLACE, ROWS, Draw, Kind, Plan, planned_draw
 
 __all__ = ["MAGNITUDES", "PLACES", "bounds_plan"]
 

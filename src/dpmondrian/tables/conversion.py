@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any, Literal
 
 from dpmondrian.exceptions import DataError
-from dpmondrian.schema.texts import NoTextError, text_of, texts_of_arrow
+from dpmondrian.schema import NoTextError, text_of, texts_of_arrow
 from dpmondrian.tables.failures import failure, no_number, not_usable, not_utf8
 from dpmondrian.tables.identities import NoIdError, kind_of_field
 from dpmondrian.tables.source import Origin

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from dpmondrian.common.checks import nearest_names
 from dpmondrian.exceptions import DataError, WayOut
-from dpmondrian.schema.columns import OTHER, Category
-from dpmondrian.schema.texts import canonical_text, texts_of_column
+from dpmondrian.schema import OTHER, Category, canonical_text, texts_of_column
 from dpmondrian.tables.identities import check_ids_of
 from dpmondrian.tables.persons import PersonLimit, kept, person_hashes, row_hashes
 from dpmondrian.tables.sizes import BLOCK_ROWS

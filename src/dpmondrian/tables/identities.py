@@ -18,7 +18,7 @@ import narwhals as nw
 import numpy as np
 
 from dpmondrian.exceptions import DataError
-from dpmondrian.schema.texts import holds_objects
+from dpmondrian.schema import holds_objects
 
 __all__ = [
     "Identities",

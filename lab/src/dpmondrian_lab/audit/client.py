@@ -12,9 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.privacy.door import Door
-from dpmondrian.privacy.draws import EXPONENTIAL, GAUSSIAN, HALF_WIDTHS, PERMUTE_AND_FLIP, RADII
-from dpmondrian.privacy.plan import Plan, PlannedDraw
+from dpmondrian.privacy import EXPONENTIAL, GAUSSIAN, HALF_WIDTHS, PERMUTE_AND_FLIP, RADII, Door, Plan, PlannedDraw
 from dpmondrian_lab.audit.exact_law import log_law
 from dpmondrian_lab.audit.recording import Recording
 from dpmondrian_lab.audit.replay import record_pair

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.privacy.draws import GAUSSIAN
+from dpmondrian.privacy import GAUSSIAN
 from dpmondrian_lab.audit.exact_law import log_law
 from dpmondrian_lab.audit.recording import Query
 

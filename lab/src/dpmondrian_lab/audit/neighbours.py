@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from dpmondrian.engines.grid import Grid
-from dpmondrian.schema.columns import Category, Column, Schema
+from dpmondrian.engines import Grid
+from dpmondrian.schema import Category, Column, Schema
 
 if TYPE_CHECKING:
     from dpmondrian_lab.audit.findings import Findings

@@ -306,7 +306,7 @@ def _csv(rows: Iterable[AuditRow]) -> str:
 
 def _draw(rows: Sequence[AuditRow], folder: Path) -> list[Path]:
     """Write all figures and return their paths."""
-    from dpmondrian.show.plots.drawing import drawing
+    from dpmondrian.show.plots import drawing
     from dpmondrian_lab.pages.figures.style import save
 
     paths = []

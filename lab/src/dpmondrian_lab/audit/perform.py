@@ -11,8 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from dpmondrian.exceptions import NotReleasableWarning
-from dpmondrian.privacy.plan import Plan
-from dpmondrian.schema.columns import Column, Schema
+from dpmondrian.privacy import Plan
+from dpmondrian.schema import Column, Schema
 from dpmondrian_lab.audit.canary import NearCanaries, canary_audit, canary_crowds
 from dpmondrian_lab.audit.catalogue import EPSILON, SUBJECTS, GamePair, Subject, game_pairs, whole_run_pairs
 from dpmondrian_lab.audit.exact_law import exact_law

@@ -22,11 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.common.checks import check_integer
-from dpmondrian.dpm.draws import COUNT, DOMAIN_SUMS, INTERVAL_SIZE, SPLIT
-from dpmondrian.dpm.plan import PAPER_SHARES, paper_offsets, paper_plan
-from dpmondrian.dpm.scores.combine import Score
-from dpmondrian.dpm.tree.intervals import GAP_PERCENTILE, SIGMAS, standard_gap
-from dpmondrian.schema.columns import Bounds
+from dpmondrian.dpm import COUNT, DOMAIN_SUMS, INTERVAL_SIZE, PAPER_SHARES, SPLIT, paper_offsets, paper_plan
+from dpmondrian.dpm.scores import Score
+from dpmondrian.dpm.tree import GAP_PERCENTILE, SIGMAS, standard_gap
+from dpmondrian.schema import Bounds
 from dpmondrian_lab.audit.neighbours import Pair
 from dpmondrian_lab.peers.base import Centres, Peer, PeerSettings
 from dpmondrian_lab.peers.lab_door import LabDoor

@@ -20,10 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.exceptions import BudgetError
-from dpmondrian.privacy.door import OBSERVER, Door
-from dpmondrian.privacy.draws import Draw
-from dpmondrian.privacy.ledger import Entry
-from dpmondrian.privacy.plan import Plan, PlannedDraw
+from dpmondrian.privacy import OBSERVER, Door, Draw, Entry, Plan, PlannedDraw
 from dpmondrian_lab.peers.lab_door import LabDoor
 from dpmondrian_lab.peers.lab_plan import MAX_COVER, LabPlan
 

@@ -24,7 +24,7 @@ from sklearn.cluster import KMeans
 from dpmondrian import DPM, NotReleasableWarning
 from dpmondrian.common.whole_files import append_line, write_file
 from dpmondrian.quality import adjusted_rand, evaluate
-from dpmondrian.show.plots.drawing import drawing
+from dpmondrian.show.plots import drawing
 from dpmondrian_lab.datasets import get, shapes
 from dpmondrian_lab.exceptions import DatasetNotFoundError
 from dpmondrian_lab.experiments.perform import SILHOUETTE_SEED

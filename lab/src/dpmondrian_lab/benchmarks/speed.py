@@ -23,7 +23,7 @@ from sklearn.cluster import KMeans
 
 from dpmondrian import DPM
 from dpmondrian.common.whole_files import write_file
-from dpmondrian.privacy.mechanisms.sampler import Sampler
+from dpmondrian.privacy.mechanisms import Sampler
 from dpmondrian.samples import synthetic
 
 BOUNDS = (-100.0, 100.0)

@@ -48,7 +48,7 @@ def audit(
       dpm audit --quick --algorithms dpm,dpm_published --out audit-of-dpm
       dpm audit --out results/audit
     """  # noqa: D301
-    from dpmondrian.show.plots.drawing import pyplot
+    from dpmondrian.show.plots import pyplot
     from dpmondrian_lab.audit.page import write_audit
     from dpmondrian_lab.audit.perform import Effort, run_audit, wrong_rows
     from dpmondrian_lab.commands.progress import ProgressBars

@@ -15,7 +15,7 @@ __all__ = ["make_selection", "target_names"]
 def target_names(target: str) -> list[str]:
     """Return the names of the targets to make. Figures need matplotlib, which is asked for here."""
     from dpmondrian.common.checks import nearest_names
-    from dpmondrian.show.plots.drawing import pyplot
+    from dpmondrian.show.plots import pyplot
     from dpmondrian_lab.pages.targets import TARGETS
 
     if target != "all" and target not in TARGETS:

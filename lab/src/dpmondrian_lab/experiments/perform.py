@@ -97,7 +97,7 @@ def _fitted_centres(estimator: Any, rows: NDArray[np.float64]) -> NDArray[np.flo
 
 
 def _measured(run: Run, data_set: DataSet, centres: NDArray[np.float64]) -> Row:
-    from dpmondrian.quality.evaluate import evaluate
+    from dpmondrian.quality import evaluate
     from dpmondrian_lab.datasets.references import reference_centres
 
     rows, classes = data_set.load()

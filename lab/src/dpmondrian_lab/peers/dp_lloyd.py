@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.privacy.draws import HALF_WIDTHS, LAPLACE, ROWS, Draw, Kind
-from dpmondrian.privacy.plan import BELOW_BUDGET, PlannedDraw
-from dpmondrian.schema.columns import Bounds
+from dpmondrian.privacy import BELOW_BUDGET, HALF_WIDTHS, LAPLACE, ROWS, Draw, Kind, PlannedDraw
+from dpmondrian.schema import Bounds
 from dpmondrian_lab.peers.base import Centres, Peer, PeerSettings
 from dpmondrian_lab.peers.lab_door import LabDoor
 from dpmondrian_lab.peers.lab_plan import BOUNDED_LAPLACE, LabPlan

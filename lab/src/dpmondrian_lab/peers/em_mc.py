@@ -15,9 +15,8 @@ from operator import add
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.dpm.centres.merge import merge_leaves
-from dpmondrian.privacy.draws import GAUSSIAN, LAPLACE, ROWS, Draw, Kind
-from dpmondrian.privacy.plan import PlannedDraw
+from dpmondrian.dpm.centres import merge_leaves
+from dpmondrian.privacy import GAUSSIAN, LAPLACE, ROWS, Draw, Kind, PlannedDraw
 from dpmondrian_lab.peers.base import Centres, Peer, PeerSettings
 from dpmondrian_lab.peers.joint import GAUSSIAN_SLACK, least_multiplier
 from dpmondrian_lab.peers.lab_door import LabDoor

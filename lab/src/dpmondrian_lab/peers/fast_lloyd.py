@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.privacy.draws import GAUSSIAN, RADII, ROWS, Draw, Kind
-from dpmondrian.privacy.plan import PlannedDraw
+from dpmondrian.privacy import GAUSSIAN, RADII, ROWS, Draw, Kind, PlannedDraw
 from dpmondrian_lab.peers.base import Centres, Peer, PeerSettings
 from dpmondrian_lab.peers.joint import GAUSSIAN_SLACK, least_multiplier
 from dpmondrian_lab.peers.lab_door import LabDoor

@@ -19,10 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.exceptions import BudgetError, DataError
-from dpmondrian.privacy.door import MOST_PARTS_OF_SUMS, Door, in_whole_units
-from dpmondrian.privacy.draws import LAPLACE, Draw
-from dpmondrian.privacy.ledger import Ledger
-from dpmondrian.privacy.mechanisms.sampler import Sampler
+from dpmondrian.privacy import LAPLACE, MOST_PARTS_OF_SUMS, Door, Draw, Ledger, in_whole_units
+from dpmondrian.privacy.mechanisms import Sampler
 from dpmondrian_lab.peers.cover.max_cover import LARGEST_LOGARITHM, CoverScale, max_cover
 from dpmondrian_lab.peers.cover.published_cover import published_cover
 from dpmondrian_lab.peers.lab_plan import LabLedger, LabPlan

@@ -7,10 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Self
 
-from dpmondrian.privacy.accountants.pld import Composition, Priced
-from dpmondrian.privacy.draws import GAUSSIAN, LAPLACE
-from dpmondrian.privacy.ledger import Ledger
-from dpmondrian.privacy.plan import Plan, PlannedDraw
+from dpmondrian.privacy import GAUSSIAN, LAPLACE, Ledger, Plan, PlannedDraw
+from dpmondrian.privacy.accountants import Composition, Priced
 from dpmondrian_lab.peers.joint import GAUSSIAN_SLACK, joint_epsilon
 
 __all__ = [

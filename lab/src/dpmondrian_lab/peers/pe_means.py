@@ -14,9 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.dpm.centres.merge import merge_leaves
-from dpmondrian.privacy.draws import GAUSSIAN, ROWS, Draw, Kind
-from dpmondrian.privacy.plan import PlannedDraw
+from dpmondrian.dpm.centres import merge_leaves
+from dpmondrian.privacy import GAUSSIAN, ROWS, Draw, Kind, PlannedDraw
 from dpmondrian_lab.peers.ball import drawn_into_ball, packed_in_ball
 from dpmondrian_lab.peers.base import Centres, Peer, PeerSettings
 from dpmondrian_lab.peers.joint import GAUSSIAN_SLACK, least_multiplier

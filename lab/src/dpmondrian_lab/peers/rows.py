@@ -11,12 +11,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.engines.base import check_n_rows
-from dpmondrian.engines.grid import Grid
-from dpmondrian.engines.local import LocalEngine
+from dpmondrian.engines import Grid, LocalEngine, check_n_rows
 from dpmondrian.exceptions import DataError
-from dpmondrian.schema.columns import Schema
-from dpmondrian.schema.coordinates import Coordinates
+from dpmondrian.schema import Coordinates, Schema
 from dpmondrian.tables import Table
 
 __all__ = ["FixedPointRows", "finite", "middle_place", "nearest_centre"]

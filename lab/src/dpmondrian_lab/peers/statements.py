@@ -9,10 +9,8 @@ from typing import Any
 
 from dpmondrian._version import __version__
 from dpmondrian.common.printable import printable
-from dpmondrian.release.explain import Explanation, explain
-from dpmondrian.release.statement import ADD_OR_REMOVE, SEEDED, PrivacyStatement, make_statement
-from dpmondrian.release.unit import Unit
-from dpmondrian.schema.columns import Schema
+from dpmondrian.release import ADD_OR_REMOVE, SEEDED, Explanation, PrivacyStatement, Unit, explain, make_statement
+from dpmondrian.schema import Schema
 from dpmondrian.show.texts import draws_table
 from dpmondrian_lab.peers.joint import GAUSSIAN_SLACK
 from dpmondrian_lab.peers.lab_door import LabDoor

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from dpmondrian.dpm.draws import CATEGORY_SUMS, CLIPPED_SUMS, COARSE_SUMS, RADIUS
 from dpmondrian.dpm.tree.grower import Node
-from dpmondrian.engines.base import Engine
-from dpmondrian.engines.grid import Grid
-from dpmondrian.privacy.door import Door
+from dpmondrian.engines import Engine, Grid
+from dpmondrian.privacy import Door
 
 __all__ = [
     "Groups",

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from dpmondrian.dpm.centres.clipped import Groups, MeanFinder, Means
 from dpmondrian.dpm.centres.merge import merge_leaves
 from dpmondrian.dpm.draws import CELL_COUNT
-from dpmondrian.engines.base import Engine
-from dpmondrian.engines.grid import Grid
-from dpmondrian.privacy.door import Door
+from dpmondrian.engines import Engine, Grid
+from dpmondrian.privacy import Door
 
 __all__ = [
     "SMALLEST_CELL",

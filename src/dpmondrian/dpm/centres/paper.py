@@ -6,9 +6,8 @@ import numpy as np
 
 from dpmondrian.dpm.centres.clipped import Groups, Means
 from dpmondrian.dpm.draws import DOMAIN_SUMS
-from dpmondrian.engines.base import Engine
-from dpmondrian.engines.grid import Grid
-from dpmondrian.privacy.door import Door
+from dpmondrian.engines import Engine, Grid
+from dpmondrian.privacy import Door
 
 __all__ = ["domain_means"]
 

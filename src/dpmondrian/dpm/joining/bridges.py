@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from dpmondrian.dpm.centres.clipped import Means
 from dpmondrian.dpm.draws import BRIDGE
-from dpmondrian.engines.base import Engine
-from dpmondrian.privacy.door import Door
+from dpmondrian.engines import Engine
+from dpmondrian.privacy import Door
 
 __all__ = [
     "BRIDGE_BINS",

@@ -4,6 +4,11 @@ Scores are whole numbers of *score steps*: a score of the paper times the node's
 `STEPS`. So they are exact, and what one row can change does not depend on the node.
 """
 
-STEPS = 2**16
+from __future__ import annotations
 
-__all__ = ["STEPS"]
+from dpmondrian.dpm.scores.centreness import centreness, centreness_slopes
+from dpmondrian.dpm.scores.combine import Score
+from dpmondrian.dpm.scores.steps import STEPS
+from dpmondrian.dpm.scores.valley import ValleyScore, window_widths
+
+__all__ = ["STEPS", "Score", "ValleyScore", "centreness", "centreness_slopes", "window_widths"]

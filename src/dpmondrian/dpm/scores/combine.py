@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.dpm.scores import STEPS
 from dpmondrian.dpm.scores.centreness import centreness, centreness_change, centreness_slopes
 from dpmondrian.dpm.scores.emptiness import emptiness, emptiness_change
+from dpmondrian.dpm.scores.steps import STEPS
 from dpmondrian.kernels.compiled import cut_scores, first_cut
 
 __all__ = ["NodeCuts", "Score"]

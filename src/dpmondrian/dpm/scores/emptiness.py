@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.dpm.scores import STEPS
+from dpmondrian.dpm.scores.steps import STEPS
 
 __all__ = ["emptiness", "emptiness_change"]
 

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.common.threads import Threads
-from dpmondrian.dpm.scores import STEPS
 from dpmondrian.dpm.scores.centreness import centreness_slopes
 from dpmondrian.dpm.scores.combine import NodeCuts
+from dpmondrian.dpm.scores.steps import STEPS
 from dpmondrian.kernels.compiled import valley_scores
 
 __all__ = ["CENTRENESS_WEIGHT", "VALLEY_WEIGHT", "ValleyScore", "window_widths"]

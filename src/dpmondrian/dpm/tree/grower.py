@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from dpmondrian.dpm.draws import COUNT, SPLIT
 from dpmondrian.dpm.scores.combine import NodeCuts
-from dpmondrian.engines.base import Engine, Splits
-from dpmondrian.engines.grid import Grid
-from dpmondrian.privacy.door import Door
+from dpmondrian.engines import Engine, Grid, Splits
+from dpmondrian.privacy import Door
 
 __all__ = ["GrownTree", "Node", "NodeHistograms", "ScoreCuts", "SplitRule", "consistent_counts", "grow"]
 

@@ -14,8 +14,8 @@ from functools import lru_cache
 import numpy as np
 
 from dpmondrian.dpm.draws import INTERVAL_SIZE
-from dpmondrian.engines.base import Engine
-from dpmondrian.privacy.door import Door
+from dpmondrian.engines import Engine
+from dpmondrian.privacy import Door
 
 __all__ = ["GAP_PERCENTILE", "SIGMAS", "choose_n_intervals", "gap_score_change", "standard_gap"]
 

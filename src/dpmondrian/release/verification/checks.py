@@ -14,10 +14,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, Protocol
 
-from dpmondrian.dpm.plan import make_plan
-from dpmondrian.dpm.settings import Settings, check_columns, checked_settings
+from dpmondrian.dpm import Settings, check_columns, checked_settings, make_plan
 from dpmondrian.exceptions import DPMondrianError
-from dpmondrian.privacy.plan import Plan
+from dpmondrian.privacy import Plan
 from dpmondrian.release.statement import SECURE, make_statement
 from dpmondrian.release.verification.ledger import ledger_faults, price_faults
 from dpmondrian.release.verification.shape import centre_faults, size_faults, tree_faults

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from dpmondrian.dpm.draws import (
+from dpmondrian.dpm import (
     CATEGORY_SUMS,
     CELL_COUNT,
     CLIPPED_SUMS,
@@ -18,16 +18,12 @@ from dpmondrian.dpm.draws import (
     LEVEL,
     RADIUS,
     SPLIT,
+    Settings,
 )
-from dpmondrian.dpm.scores import STEPS
-from dpmondrian.dpm.scores.combine import Score
-from dpmondrian.dpm.scores.valley import ValleyScore
-from dpmondrian.dpm.settings import Settings
-from dpmondrian.dpm.tree.intervals import gap_score_change
+from dpmondrian.dpm.scores import STEPS, Score, ValleyScore
+from dpmondrian.dpm.tree import gap_score_change
 from dpmondrian.exceptions import BudgetError
-from dpmondrian.privacy.draws import Draw, Kind
-from dpmondrian.privacy.ledger import NOT_DRAWN, Entry
-from dpmondrian.privacy.plan import Plan, PlannedDraw
+from dpmondrian.privacy import NOT_DRAWN, Draw, Entry, Kind, Plan, PlannedDraw
 from dpmondrian.release.statement import PrivacyStatement
 
 if TYPE_CHECKING:

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.schema.columns import Category
-from dpmondrian.schema.coordinates import Coordinates
+from dpmondrian.schema import Category, Coordinates
 
 if TYPE_CHECKING:
-    from dpmondrian.dpm.settings import Settings
+    from dpmondrian.dpm import Settings
     from dpmondrian.release.release import Release
     from dpmondrian.release.tree import Tree
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from dpmondrian.common.checks import nearest_names
 from dpmondrian.exceptions import ParameterError
-from dpmondrian.release.release import Release
-from dpmondrian.schema.columns import Indicator
+from dpmondrian.release import Release
+from dpmondrian.schema import Indicator
 from dpmondrian.show.plots.drawing import pyplot
 from dpmondrian.show.report.palette import LIGHT, look_of
 from dpmondrian.show.report.scales import default_columns, leaf_boxes, places

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.dpm.joining.joins import FLAT_STRENGTH
+from dpmondrian.dpm.joining import FLAT_STRENGTH
 from dpmondrian.exceptions import ParameterError
 from dpmondrian.show.plots.drawing import pyplot
 from dpmondrian.show.texts.facts import counted_text
 from dpmondrian.show.words import ENGLISH, Words
 
 if TYPE_CHECKING:
-    from dpmondrian.release.tree import Tree
+    from dpmondrian.release import Tree
 
 __all__ = ["plot_hierarchy"]
 

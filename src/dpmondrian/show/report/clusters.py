@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpmondrian.schema.columns import Column, Indicator
+from dpmondrian.schema import Column, Indicator
 from dpmondrian.show.report.palette import look_of
 from dpmondrian.show.report.selection import Shown
 from dpmondrian.show.texts.columns import column_notes

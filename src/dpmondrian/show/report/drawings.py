@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.schema.columns import Column, Indicator
+from dpmondrian.schema import Column, Indicator
 from dpmondrian.show.report.clusters import value_texts
 from dpmondrian.show.report.palette import look_of, shape_path
 from dpmondrian.show.report.scales import (

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from dpmondrian.privacy.ledger import Entry
-from dpmondrian.release.explain import Explanation
-from dpmondrian.release.statement import PrivacyStatement
+from dpmondrian.privacy import Entry
+from dpmondrian.release import Explanation, PrivacyStatement
 from dpmondrian.show.texts.facts import unit_text
 from dpmondrian.show.words import ENGLISH, Words
 from dpmondrian.show.words.numbers import clean, number, plain_number

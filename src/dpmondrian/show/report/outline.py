@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpmondrian.dpm.joining.joins import FLAT_STRENGTH
-from dpmondrian.release.tree import Tree
+from dpmondrian.dpm.joining import FLAT_STRENGTH
+from dpmondrian.release import Tree
 from dpmondrian.show.report.palette import look_of
 from dpmondrian.show.report.selection import Shown
 from dpmondrian.show.texts.rules import condition_text

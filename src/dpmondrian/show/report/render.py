@@ -11,10 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from dpmondrian.privacy.ledger import Entry
-from dpmondrian.release.release import Release
-from dpmondrian.release.statement import PrivacyStatement
-from dpmondrian.schema.columns import Category, Column
+from dpmondrian.privacy import Entry
+from dpmondrian.release import PrivacyStatement, Release
+from dpmondrian.schema import Category, Column
 from dpmondrian.show.html import asset, harmless_json, policy, template
 from dpmondrian.show.report import guarantee, palette
 from dpmondrian.show.report.clusters import cluster_rows, table_heads

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.release.release import Release
-from dpmondrian.schema.columns import Column, Indicator
+from dpmondrian.release import Release
+from dpmondrian.schema import Column, Indicator
 from dpmondrian.show.words.numbers import number
 
 __all__ = [

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from dpmondrian.release.release import Release
-from dpmondrian.release.tree import Tree
-from dpmondrian.schema.columns import Category, Column, Indicator
+from dpmondrian.release import Release, Tree
+from dpmondrian.schema import Category, Column, Indicator
 from dpmondrian.show.report.scales import columns_by_cuts
 from dpmondrian.show.texts.columns import column_label
 from dpmondrian.show.texts.facts import counted_text

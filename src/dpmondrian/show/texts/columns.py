@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpmondrian.schema.columns import Category, Column, Indicator
+from dpmondrian.schema import Category, Column, Indicator
 from dpmondrian.show.words import ENGLISH, Words
 from dpmondrian.show.words.numbers import clean
 

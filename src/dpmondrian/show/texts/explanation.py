@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dpmondrian.common.printable import printable
-from dpmondrian.release.explain import Explanation
+from dpmondrian.release import Explanation
 from dpmondrian.show.texts.facts import promise_text, unit_text
 from dpmondrian.show.words import ENGLISH, Words
 from dpmondrian.show.words.numbers import of_hundred, right_of_hundred

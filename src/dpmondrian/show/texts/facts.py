@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dpmondrian.privacy.ledger import Entry
-from dpmondrian.release.statement import PrivacyStatement
-from dpmondrian.release.unit import Unit
+from dpmondrian.privacy import Entry
+from dpmondrian.release import PrivacyStatement, Unit
 from dpmondrian.show.words import ENGLISH, Words
 
 __all__ = ["counted_text", "entry_names", "neighbours_text", "promise_text", "table_lines", "unit_text"]

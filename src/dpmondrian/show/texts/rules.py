@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dpmondrian.common.printable import printable
-from dpmondrian.release.tree import Condition, Rule, Tree
+from dpmondrian.release import Condition, Rule, Tree
 from dpmondrian.show.texts.facts import counted_text
 from dpmondrian.show.words import ENGLISH, Words
 from dpmondrian.show.words.numbers import rough_size, threshold_text

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dpmondrian.common.printable import printable
-from dpmondrian.release.statement import PrivacyStatement
+from dpmondrian.release import PrivacyStatement
 from dpmondrian.show.texts.facts import entry_names, neighbours_text, promise_text, table_lines, unit_text
 from dpmondrian.show.words import ENGLISH, Words
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from dpmondrian.schema.columns import Column, Indicator
+from dpmondrian.schema import Column, Indicator
 
 __all__ = [
     "DASH",

@@ -13,7 +13,7 @@ import pyarrow.dataset
 import pyarrow.parquet as pq
 from sklearn.cluster import KMeans, MiniBatchKMeans
 
-from dpmondrian.engines.local import Resources
+from dpmondrian.engines import Resources
 from dpmondrian_lab.benchmarks.scale.clusters import dask_cluster, spark_session
 from dpmondrian_lab.benchmarks.scale.data import N_CLUSTERS, read_array
 from dpmondrian_lab.benchmarks.speed import model

@@ -12,11 +12,7 @@ from typing import ClassVar
 import numba
 import numpy as np
 
-from dpmondrian.engines.base import Engine
-from dpmondrian.engines.coded import CodedBlock
-from dpmondrian.engines.grid import Grid
-from dpmondrian.engines.local import LocalEngine
-from dpmondrian.engines.questions import Question
+from dpmondrian.engines import CodedBlock, Engine, Grid, LocalEngine, Question
 
 READINGS = 5
 

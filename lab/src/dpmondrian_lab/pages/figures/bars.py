@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpmondrian.show.plots.drawing import drawing
+from dpmondrian.show.plots import drawing
 from dpmondrian_lab.experiments.rows import Row
 from dpmondrian_lab.pages.figures.style import bar_look, save, top_legend
 from dpmondrian_lab.pages.names import algorithm_name, data_set_name

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dpmondrian.show.plots.drawing import drawing
+from dpmondrian.show.plots import drawing
 from dpmondrian_lab.datasets.registry import get
 from dpmondrian_lab.experiments.rows import Row
 from dpmondrian_lab.pages.figures.bars import mean_with_interval

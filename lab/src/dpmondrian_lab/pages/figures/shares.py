@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpmondrian.show.plots.drawing import drawing
+from dpmondrian.show.plots import drawing
 from dpmondrian_lab.experiments.rows import Row
 from dpmondrian_lab.pages.figures.style import save, top_legend
 from dpmondrian_lab.pages.names import (

@@ -10,8 +10,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.privacy.mechanisms.bits import BitSource
-from dpmondrian.privacy.mechanisms.exact import LazyUniform, exp_bounds
+from dpmondrian.privacy.mechanisms import BitSource, LazyUniform, exp_bounds
 from dpmondrian_lab.peers.cover.envelope import (
     ACCEPTED,
     BOX,

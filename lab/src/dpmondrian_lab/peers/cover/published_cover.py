@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.privacy.mechanisms.bits import BitSource
+from dpmondrian.privacy.mechanisms import BitSource
 from dpmondrian_lab.peers.cover.envelope import COUNT, CURSOR, Target, make_envelope
 from dpmondrian_lab.peers.cover.max_cover import CoverScale, Words, draw_vector
 from dpmondrian_lab.peers.cover.records import Cells, Records, make_records, remove_covered
