@@ -270,6 +270,6 @@ def test_labels_that_fail_do_not_cost_the_release(dpm, people, tmp_path, monkeyp
     assert done.out == ""
     note, error = done.err.splitlines()
     assert note.startswith(f"Note: the release in '{tmp_path / 'out'}' is complete; only the labels are missing.")
-    assert error == f"Error: The file '{people}' does not exist. Check its name and folder."
+    assert error == f"Error: The file '{people}' is no longer there. Put it back, or start again without it."
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(FILES)
     assert not (tmp_path / "out-sensitive").exists()

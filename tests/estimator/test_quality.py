@@ -6,8 +6,9 @@ from sklearn.cluster import KMeans
 
 from dpmondrian import DPM
 from dpmondrian.quality import accuracy, inertia
-from dpmondrian.samples.synthetic import blobs, homes
+from dpmondrian.samples.synthetic import homes
 from dpmondrian_lab.datasets import DATA_SETS
+from dpmondrian_lab.datasets.blobs import blobs
 
 
 @pytest.mark.slow

@@ -23,6 +23,7 @@ from dpmondrian import (
 )
 from dpmondrian.privacy.mechanisms import bits, sampler
 from dpmondrian.privacy.mechanisms.sampler import Sampler
+from dpmondrian.release.release import Release
 from dpmondrian.schema.columns import Estimate
 
 ROWS = np.vstack([np.full((2000, 2), 20.0), np.full((2000, 2), 80.0)])
@@ -198,3 +199,14 @@ def test_opendp_that_cannot_be_loaded_costs_nothing(tmp_path, monkeypatch):
     ):
         DPM(bounds=(0, 100)).fit(np.full((100, 2), 50.0), budget=budget)
     assert budget.read().entries == ()
+
+
+def test_a_fit_without_budget_or_checkpoint_is_not_turned_into_text(monkeypatch):
+    """Only the files of an account need the text of a release, or its digest."""
+
+    def refused(release):
+        raise AssertionError
+
+    for name in ("to_json", "to_dict", "digest"):
+        monkeypatch.setattr(Release, name, refused)
+    assert DPM(bounds=(0, 1)).fit(np.full((500, 2), 0.5)).n_clusters_ == 1

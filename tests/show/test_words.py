@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 
 from dpmondrian.dpm.joining.joins import Joins
-from dpmondrian.forecast import forecast
+from dpmondrian.planning import forecast
 from dpmondrian.privacy.promise import promise_doubts
 from dpmondrian.release.origin import Account, Cost, Origin
 from dpmondrian.release.unit import PERSON, Unit

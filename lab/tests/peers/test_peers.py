@@ -112,7 +112,7 @@ def test_fast_lloyd_has_no_published_variant(blobs):
 def test_bounds_are_required(nothing_is_drawn, blobs, name):
     with pytest.raises(BoundsError, match="'bounds' parameter is missing"):
         peer(name, bounds=None).fit(blobs)
-    with pytest.raises(BoundsError, match="one pair per column"):
+    with pytest.raises(BoundsError, match="one pair for each"):
         peer(name, bounds=[(0, 1)] * 3).fit(blobs)
 
 

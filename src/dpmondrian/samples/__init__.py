@@ -3,6 +3,5 @@
 from __future__ import annotations
 
 from dpmondrian.samples.examples import EXAMPLES
-from dpmondrian.samples.synthetic import blobs
 
-__all__ = ["EXAMPLES", "blobs"]
+__all__ = ["EXAMPLES"]

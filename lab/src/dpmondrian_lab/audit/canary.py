@@ -120,7 +120,10 @@ def canary_audit(
     n_runs = check_integer("n_runs", n_runs, 1, 10**6, "One is enough where there are many canaries.")
     if not 0.0 < guess_share <= 1.0:
         raise ParameterError(
-            f"The 'guess_share' parameter must be a float in (0, 1]. Got {guess_share!r} instead. The default is 0.25."
+            parameter="guess_share",
+            rule="must be a number in (0, 1]",
+            value=guess_share,
+            way_out="The default is 0.25.",
         )
     fixed, thrown = np.asarray(table, dtype=np.float64), np.asarray(canaries, dtype=np.float64)
     coins = np.random.default_rng([seed, 1]).integers(0, 2, (n_runs, len(thrown))).astype(bool)
@@ -172,8 +175,9 @@ def one_run_p_value(n_canaries: int, n_guesses: int, n_right: int, epsilon: floa
 
     if not 0 <= n_right <= n_guesses <= n_canaries:
         raise ParameterError(
-            "The 'n_right' parameter must be at most 'n_guesses', and that at most 'n_canaries'. Got "
-            f"{n_right!r}, {n_guesses!r}, {n_canaries!r} instead."
+            parameter="n_right",
+            rule="must be at most 'n_guesses', and that at most 'n_canaries'",
+            value=(n_right, n_guesses, n_canaries),
         )
     right = 1.0 / (1.0 + math.exp(-epsilon))
     tail = float(binom.sf(n_right - 1, n_guesses, right))

@@ -93,8 +93,10 @@ def log_law(mechanism: str, scores: Sequence[int], scale: float) -> tuple[float,
     """
     if mechanism not in _LAWS:
         raise ParameterError(
-            f"The 'mechanism' parameter must be one of {list(_LAWS)!r}. Got {mechanism!r} instead. Other mechanisms add noise "
-            "and have no candidates."
+            parameter="mechanism",
+            rule=f"must be one of {list(_LAWS)!r}",
+            value=mechanism,
+            way_out="Other mechanisms add noise and have no candidates.",
         )
     return _log_law(mechanism, tuple(int(score) for score in scores), float(scale))
 

@@ -173,8 +173,10 @@ def check_probabilities(delta: float, confidence: float) -> None:
     for name, value, low in (("delta", delta, "[0"), ("confidence", confidence, "(0")):
         if not (0.0 <= value < 1.0 and (value > 0.0 or low == "[0")):
             raise ParameterError(
-                f"The {name!r} parameter must be a float in {low}, 1). Got {value!r} instead. Use 0.95 for confidence, and for delta "
-                "the one that is claimed."
+                parameter=name,
+                rule=f"must be a number in {low}, 1)",
+                value=value,
+                way_out="Use 0.95 for confidence, and for delta the one that is claimed.",
             )
 
 
@@ -330,7 +332,7 @@ def added_row(table: ArrayLike, neighbour: ArrayLike) -> NDArray[np.float64]:
     one, other = np.asarray(table, dtype=np.float64), np.asarray(neighbour, dtype=np.float64)
     short, long = (one, other) if len(one) < len(other) else (other, one)
     if len(long) != len(short) + 1:
-        raise ParameterError("The 'neighbour' parameter must have one row more or less than the table.")
+        raise ParameterError(parameter="neighbour", rule="must have one row more or less than the table")
     same = (short == long[: len(short)]).all(axis=1)
     return np.array(long[len(short) if same.all() else int(np.argmin(same))])
 

@@ -113,8 +113,10 @@ def rows_in_both(table: Any, neighbour: Any) -> tuple[NDArray[np.int64], NDArray
             found.append(position)
     if len(found) < len(short):
         raise ParameterError(
-            "The 'neighbour' parameter must be the table with rows of one person added or removed, and the others in the "
-            "same order. Got other rows. Make the pair with dpmondrian_lab.audit.adversarial_pairs, for instance."
+            parameter="neighbour",
+            rule="must be the table with rows of one person added or removed, and the others in the same order",
+            got="other rows",
+            way_out="Make the pair with dpmondrian_lab.audit.adversarial_pairs, for instance.",
         )
     in_short, in_long = np.arange(len(short)), np.array(found, dtype=np.int64)
     return (in_short, in_long) if short is one else (in_long, in_short)

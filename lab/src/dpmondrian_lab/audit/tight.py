@@ -134,8 +134,10 @@ def _laws(plan: Plan, rows_per_person: int, reach: float) -> list[list[Laws]]:
     one, other = client.record_client(plan, rows_per_person)
     if one.failure or other.failure or other.diverged:
         raise ParameterError(
-            "The 'plan' parameter must be a plan of DPM, of which every draw adds noise or chooses among candidates. Got a plan with "
-            "other draws. Audit peers with audit_pairs."
+            parameter="plan",
+            rule="must be a plan of DPM, of which every draw adds noise or chooses among candidates",
+            got="a plan with other draws",
+            way_out="Audit peers with audit_pairs.",
         )
     return [laws_of(before, after, reach) for before, after in zip(one.queries, other.queries, strict=True)]
 

@@ -82,7 +82,7 @@ def attained_on_tables(
 def _claims(one: Recording) -> dict[str, float]:
     """Return what the draws of each name claim together."""
     if len(one.doors) != 1:
-        raise ParameterError("The 'make_estimator' parameter must make estimators that pass one door in a fit.")
+        raise ParameterError(parameter="make_estimator", rule="must make estimators that pass one door in a fit")
     claims: dict[str, float] = {}
     for draw in one.doors[0].plan.draws:
         claims[draw.name] = claims.get(draw.name, 0.0) + claimed_divergence(draw)

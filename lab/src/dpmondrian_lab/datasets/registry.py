@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from functools import partial
 from types import MappingProxyType
 
-from dpmondrian.samples import blobs
 from dpmondrian_lab.datasets import tables
+from dpmondrian_lab.datasets.blobs import blobs
 from dpmondrian_lab.datasets.data_set import DataSet, Rows
 from dpmondrian_lab.exceptions import DatasetError
 

@@ -134,8 +134,11 @@ class Peer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         schema = Schema.from_bounds(self.bounds, table.names, [False] * table.n_columns)
         if schema.categories or any(column.log for column in schema.centre_columns):
             raise BoundsError(
-                f"The 'bounds' parameter of {type(self).__name__} must not hold 'log' or categories: the peers know numbers only. "
-                f"Got {self.bounds!r}. Give the logarithms of the values and of the bounds, or 0/1 columns for categories."
+                parameter="bounds",
+                of=type(self).__name__,
+                rule="must not hold 'log' or categories: the peers work with numbers only",
+                value=self.bounds,
+                way_out="Give the logarithms of the values and of the bounds, or 0/1 columns for categories.",
             )
         door = LabDoor(self._plan(settings, table.n_columns), seed=seed)
         rows = FixedPointRows.of(table, schema, clip=self._published_code_clips or not settings.published)
@@ -195,8 +198,11 @@ class Peer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         delta = check.check_delta(self.delta)
         if delta == 0.0:
             raise ParameterError(
-                f"The 'delta' parameter must be positive: {type(self).__name__} draws Gaussian noise. Got 0 instead. "
-                "Take one well below 1 / (number of people), such as 1e-7."
+                parameter="delta",
+                of=type(self).__name__,
+                rule="must be positive, because it draws Gaussian noise",
+                value=0,
+                way_out="Choose one well below 1 / (number of people), such as 1e-7.",
             )
         return delta
 
