@@ -196,7 +196,7 @@ def judged_command(code: int, kind: Kind, moment: float, out: str, err: str, fol
     # After the results are written nobody asks any more what they cost.
     if not is_whole and (n_charges > 0) != ("was charged for this run" in err):
         defects.append(f"{n_charges} charges, but: {err[-300:]!r}")
-    if not is_whole and (n_draws(folder) > 0) != ("what was drawn is kept" in err):
+    if not is_whole and (n_draws(folder) > 0) != ("the progress of this run is saved" in err):
         defects.append(f"{n_draws(folder)} draws, but: {err[-300:]!r}")
     return "written" if is_whole else "charged" if n_charges else "not charged", defects
 

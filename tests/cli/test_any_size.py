@@ -194,7 +194,7 @@ def test_sizes(dpm, people, tmp_path, monkeypatch, text, expected):
 def test_sizes_that_are_none(refused, people, text):
     done = refused(2, "at least 1MB", "cluster", people, *BOUNDS, "--memory", text)
     assert "--memory" in done.err
-    assert "For instance 2GB." in done.err
+    assert "Example: 2GB." in done.err
 
 
 def test_threads_that_are_none(refused, people):
@@ -221,9 +221,9 @@ def test_the_bar_is_told_what_is_labelled(dpm, people, parts, tmp_path, reads):
 
 
 def test_databases_are_named_alone(refused, people, tmp_path):
-    refused(2, "is for one database", "cluster", people, people, *BOUNDS, "--query", "select 1")
+    refused(2, "applies to a single database", "cluster", people, people, *BOUNDS, "--query", "select 1")
     (tmp_path / "shop.duckdb").write_bytes(b"x")
-    refused(1, "Name the database alone, with --query.", "cluster", people, "shop.duckdb", *BOUNDS)
+    refused(1, "Pass only the database, with --query.", "cluster", people, "shop.duckdb", *BOUNDS)
 
 
 def test_addresses(refused):

@@ -69,8 +69,8 @@ def test_the_same_command_continues_after_a_kill(dpm, arguments, tmp_path, monke
     done = dpm(*arguments)
     assert done.code == 0, done.err
     [after] = kept
-    told = f"run.ckpt': {len(before.draws)} of {before.n_planned} draws were made before."
-    assert "Continuing" in done.err
+    told = f"run.ckpt': {len(before.draws)} of {before.n_planned} draws are done."
+    assert "Resuming" in done.err
     assert told in done.err
     assert not (tmp_path / "run.ckpt").exists()
     assert [draw.released.tolist() for draw in after.draws[: len(before.draws)]] == [
@@ -108,7 +108,7 @@ def test_results_that_were_not_written_are_written_for_nothing(dpm, arguments, t
     release = Checkpoint(tmp_path / "run.ckpt").read().release
     done = dpm(*arguments)
     assert done.code == 0, done.err
-    assert "all draws were made before; only results are missing" in done.err
+    assert "all draws are done; only the results are missing" in done.err
     assert (tmp_path / "out" / "release.json").read_text() == f"{release}\n"
     [entry] = Budget(tmp_path / "budget.json").read().entries
     assert (entry.epsilon, entry.state) == (1.0, "released")
@@ -141,7 +141,7 @@ def stopped(dpm, arguments, tmp_path, stop_after_every, request):
     return refused
 
 
-OTHER_ROWS = "belongs to a run on other rows"
+OTHER_ROWS = "belongs to a run on different rows"
 
 
 def test_a_run_is_not_continued_on_a_file_that_was_changed_after_it(dpm, arguments, people, tmp_path, stopped):
@@ -169,7 +169,7 @@ def test_a_run_is_not_continued_on_a_file_that_took_the_place_of_its_own(dpm, ar
     other.write_text(people.read_text())
     os.utime(other, ns=(status.st_mtime_ns,) * 2)
     other.replace(people)
-    done = stopped("was put there, renamed or given other permissions after it", *arguments)
+    done = stopped("has been created, renamed or given different permissions since then", *arguments)
     assert f"touch {tmp_path / 'run.ckpt'}" in done.err
     os.utime(tmp_path / "run.ckpt")
     assert dpm(*arguments).code == 0
@@ -291,12 +291,15 @@ def test_an_interrupt_says_how_to_continue(dpm, arguments, tmp_path, stop_after_
     stop_after_every(3)
     done = dpm(*arguments)
     assert done.code == 130
-    assert f"what was drawn is kept in {str(tmp_path / 'run.ckpt')!r}. The same command continues" in done.err
-    assert "was charged for this run, and stays charged" in done.err
+    assert (
+        f"the progress of this run is saved in {str(tmp_path / 'run.ckpt')!r}. Run the same command again to resume"
+        in done.err
+    )
+    assert "was charged for this run and remains charged" in done.err
     again = dpm(*arguments, "--quiet")
     assert again.code == 130, "three more draws"
-    assert "Continuing" not in again.err
-    assert "The same command continues" in again.err
+    assert "Resuming" not in again.err
+    assert "Run the same command again to resume" in again.err
 
 
 def test_an_interrupt_before_anything_is_drawn_says_nothing_about_it(dpm, arguments, tmp_path, monkeypatch):

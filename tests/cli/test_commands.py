@@ -66,10 +66,10 @@ def test_every_kind_of_file_gives_the_same_release(dpm, people, tmp_path, kind):
 def test_what_cluster_writes_and_prints(dpm, people, tmp_path):
     done = dpm("cluster", people, *BOUNDS, "--out", tmp_path / "out")
     assert done.code == 0
-    assert done.err.startswith("Note: every row is taken to be another person.")
+    assert done.err.startswith("Note: every row is assumed to be a different person.")
     assert done.err.count("\n") == 1
     assert "2 clusters, epsilon = 1, delta = 1e-07" in done.out
-    assert "They may be published." in done.out
+    assert "These files may be published." in done.out
     release = Release.load(tmp_path / "out" / "release.json")
     assert release.privacy.releasable
     with (tmp_path / "out" / "centres.csv").open() as file:
@@ -104,7 +104,7 @@ def test_seeded_runs_say_so(dpm, people, tmp_path):
 
 def test_labels_are_kept_apart(dpm, people, tmp_path):
     done = dpm("cluster", people, *BOUNDS, "--out", tmp_path / "out", "--labels")
-    assert "stays with you" in done.out
+    assert "SENSITIVE: do not publish it" in done.out
     assert sorted(path.name for path in (tmp_path / "out").rglob("*")) == ["centres.csv", "release.json", "report.html"]
     sensitive = tmp_path / "out-sensitive"
     assert str(sensitive / "labels.parquet") in done.out
@@ -172,7 +172,7 @@ def test_a_promise_that_is_none_is_not_praised(dpm, people, tmp_path, option, va
     done = dpm("cluster", people, *BOUNDS, option, value, "--out", tmp_path / "out")
     assert done.code == 0
     assert f"Warning: {option[2:]} = {value}" in done.err
-    assert "They may be published." not in done.out
+    assert "These files may be published." not in done.out
 
 
 def test_sizes_are_of_rows_unless_people_were_named(dpm, people, tmp_path):
@@ -312,7 +312,7 @@ def test_bounds_from_the_data_are_paid_for(dpm, people, tmp_path):
     assert Budget(path).read().spent_epsilon == 1.5
     release = Release.load(tmp_path / "out" / "release.json")
     assert release.privacy.bounds_epsilon == 0.5
-    assert "Together: epsilon = 1.5" in str(release.privacy)
+    assert "Total: epsilon = 1.5" in str(release.privacy)
 
 
 @pytest.mark.slow
@@ -338,7 +338,7 @@ def test_plan(dpm):
 def test_rows_per_person_without_a_person_is_believed_and_said(dpm, people, tmp_path):
     done = dpm("cluster", people, *BOUNDS, "--rows-per-person", "2", "--out", tmp_path / "out")
     assert done.code == 0
-    assert "believed, not checked" in done.err
+    assert "assumed, not enforced" in done.err
 
 
 def test_rows_are_limited_per_person(dpm, tmp_path):

@@ -36,7 +36,7 @@ def test_an_interrupt_after_the_charge_says_so(dpm, people, tmp_path, monkeypatc
     monkeypatch.setattr(command, "write_release", interrupt)
     done = dpm("cluster", people, *BOUNDS, "--out", tmp_path / "out", "--budget", budget.path)
     assert done.code == 130
-    assert "was charged for this run, and stays charged" in done.err
+    assert "was charged for this run and remains charged" in done.err
     assert done.err.endswith("Stopped. Nothing was written.\n")
     assert budget.read().spent_epsilon == 1.0
     assert not (tmp_path / "out").exists()
@@ -47,7 +47,7 @@ def test_an_interrupt_while_labels_are_written_keeps_the_release(dpm, people, tm
     done = dpm("cluster", people, *BOUNDS, "--out", tmp_path / "out", "--labels")
     assert done.code == 130
     assert "is complete; only the labels are missing" in done.err
-    assert done.err.endswith(f"Stopped. Written before: {str(tmp_path / 'out')!r}.\n")
+    assert done.err.endswith(f"Stopped. Already written: {str(tmp_path / 'out')!r}.\n")
     assert sorted(os.listdir(tmp_path / "out")) == ["centres.csv", "release.json", "report.html"]
 
 
@@ -162,8 +162,8 @@ def test_a_signal_after_the_charge(people, tmp_path):
     arguments = [people, *BOUNDS, "--out", tmp_path / "out", "--budget", budget.path, "--checkpoint", checkpoint.path]
     code, told = stopped("drawing", signal.SIGTERM, arguments)
     kept, charged, ending = told.splitlines()
-    assert kept.startswith(f"Note: what was drawn is kept in {str(checkpoint.path)!r}.")
-    assert charged == f"Note: the budget {str(budget.path)!r} was charged for this run, and stays charged."
+    assert kept.startswith(f"Note: the progress of this run is saved in {str(checkpoint.path)!r}.")
+    assert charged == f"Note: the budget {str(budget.path)!r} was charged for this run and remains charged."
     assert (code, ending) == (143, "Stopped. Nothing was written.")
     assert len(budget.read().entries) == 1
     assert len(checkpoint.read().draws) == 1
@@ -176,7 +176,7 @@ def test_a_signal_while_labels_are_written(people, tmp_path):
     code, told = stopped("labels", signal.SIGINT, [people, *BOUNDS, "--out", tmp_path / "out", "--labels"])
     assert code == 130
     assert "is complete; only the labels are missing" in told
-    assert told.endswith(f"Stopped. Written before: {str(tmp_path / 'out')!r}.\n")
+    assert told.endswith(f"Stopped. Already written: {str(tmp_path / 'out')!r}.\n")
     assert sorted(os.listdir(tmp_path / "out")) == ["centres.csv", "release.json", "report.html"]
     assert not (tmp_path / "out-sensitive").exists()
 
@@ -211,7 +211,7 @@ def test_results_are_told_when_they_cannot_be_printed(people, tmp_path):
     with open("/dev/full", "wb") as full:
         done = run(arguments, stdout=full)
     assert done.returncode == 1
-    assert done.stderr.decode() == f"Printing failed (ENOSPC). The results are written to {tmp_path / 'out'}.\n"
+    assert done.stderr.decode() == f"Printing failed (ENOSPC). The results were written to {tmp_path / 'out'}.\n"
     assert (tmp_path / "out" / "release.json").exists()
 
 
@@ -223,7 +223,7 @@ def test_a_reader_that_went_away_is_no_failure(people, tmp_path):
     done = run(arguments, stdout=writing)
     os.close(writing)
     assert done.returncode == 0
-    assert done.stderr.decode() == f"Printing failed (EPIPE). The results are written to {tmp_path / 'out'}.\n"
+    assert done.stderr.decode() == f"Printing failed (EPIPE). The results were written to {tmp_path / 'out'}.\n"
 
 
 def test_a_path_with_spaces_is_quoted(dpm, tmp_path, monkeypatch):

@@ -194,7 +194,7 @@ def test_a_full_folder_for_temporary_files(dpm_process, tmp_path, options):
     )  # fmt: skip
     assert done.code == 1
     assert done.err.startswith("Error: Coded rows could not be written to a temporary file: ")
-    assert "Give a folder with more space (TMPDIR), or raise --memory." in done.err
+    assert "Use a folder with more space (TMPDIR), or increase --memory." in done.err
     assert done.err.count("\n") == 1
     assert written(tmp_path) == before
     assert budget.read().entries == ()

@@ -35,9 +35,9 @@ def test_help_has_examples():
 def test_words_from_bounds():
     done = run("--rows", "20000", *BOUNDS)
     assert done.exit_code == 0
-    assert "Number of rows: known to about ± 102." in done.stdout
+    assert "Total number of rows: accurate to about ± 102." in done.stdout
     assert "A cluster of 2,000 rows: its size to ± 51" in done.stdout
-    assert "Smallest cluster that will be found: about" in done.stdout
+    assert "Smallest cluster that can be found: about" in done.stdout
     assert "twice the epsilon" in done.stdout
     assert "Warning" not in done.stdout
 
@@ -51,7 +51,7 @@ def test_names_of_columns_are_no_markup():
 
 def test_large_parameters_are_warned_of():
     done = run("--rows", "20", *BOUNDS, "--epsilon", "1000", "--delta", "0.04")
-    assert "Warning: epsilon = 1000 promises next to nothing" in done.stdout
+    assert "Warning: epsilon = 1000 gives almost no protection" in done.stdout
     assert "Warning: delta = 0.04 is large" in done.stdout
 
 

@@ -56,7 +56,7 @@ def headings(text: str) -> dict[str, list[str]]:
 @pytest.mark.parametrize("before", ["", WITHOUT_LAB, BROKEN_LAB])
 def test_the_laboratory_has_a_heading_of_its_own(before):
     found = headings(dpm("--help", before=before).stdout)
-    assert found["Commands of the laboratory"] == sorted(LABORATORY)
+    assert found["Lab commands"] == sorted(LABORATORY)
     assert "cluster" in found["Commands"]
     assert not set(found["Commands"]) & set(LABORATORY)
 
@@ -67,7 +67,7 @@ def test_without_the_laboratory_its_commands_say_how_to_get_it(name, arguments):
     done = dpm(name, *arguments, before=WITHOUT_LAB)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (
-        f"Error: The command '{name}' is part of the laboratory, which is not installed. Install it: "
+        f"Error: The command '{name}' is part of dpmondrian-lab, which is not installed. Install it with: "
         "pip install dpmondrian-lab\n"
     )
 
@@ -94,7 +94,7 @@ def test_a_broken_plug_in_disturbs_only_its_own_command():
 def test_another_distribution_can_add_a_command_and_replace_none():
     assert dpm("greet", "Ada", before=OTHER).stdout == "Hello, Ada.\n"
     assert "Say hello." in dpm("--help", before=OTHER).stdout
-    assert "may be published" in dpm("cluster", "--help", before=OTHER).stdout
+    assert "for publication" in dpm("cluster", "--help", before=OTHER).stdout
 
 
 @pytest.mark.parametrize("command", ["cluster", "plan", "demo", "budget"])

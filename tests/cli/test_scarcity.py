@@ -18,13 +18,13 @@ resource = pytest.importorskip("resource", reason="The system has no limits of t
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (MemoryError(), "no more memory"),
-        (OSError(errno.ENOMEM, "Cannot allocate memory"), "no more memory"),
-        (ImportError("libscipy.so: failed to map segment from shared object"), "no more memory"),
+        (MemoryError(), "ran out of memory"),
+        (OSError(errno.ENOMEM, "Cannot allocate memory"), "ran out of memory"),
+        (ImportError("libscipy.so: failed to map segment from shared object"), "ran out of memory"),
         (OSError("Could not find/load shared object file 'libllvmlite.so'"), "a library could not be loaded"),
-        (RuntimeError("can't start new thread"), "no more threads"),
-        (SystemError("error return without exception set"), "where memory is scarce"),
-        (SystemError("<built-in method f> returned NULL without setting an exception"), "where memory is scarce"),
+        (RuntimeError("can't start new thread"), "cannot start more threads"),
+        (SystemError("error return without exception set"), "too little memory"),
+        (SystemError("<built-in method f> returned NULL without setting an exception"), "too little memory"),
     ],
 )
 def test_what_is_scarce_is_told(dpm, people, tmp_path, monkeypatch, error, words):
@@ -46,7 +46,7 @@ def test_another_error_of_the_system_is_a_defect(dpm, people, tmp_path, monkeypa
     monkeypatch.setattr(command, "check_rows", fail)
     done = dpm("cluster", people, *BOUNDS, "--out", tmp_path / "out")
     assert done.code == 1
-    assert "SystemError, which is a defect of dpm" in done.err
+    assert "SystemError. This is a bug in dpm" in done.err
 
 
 def test_a_command_does_without_threads(dpm, people, tmp_path, monkeypatch):
@@ -85,7 +85,7 @@ def test_a_library_that_does_not_fit_into_memory(people, tmp_path):
         timeout=600,
     )
     assert done.returncode == 1
-    assert "could not be loaded" in done.stderr or "no more memory" in done.stderr
+    assert "could not be loaded" in done.stderr or "ran out of memory" in done.stderr
     assert "ulimit -v" in done.stderr
     assert "defect" not in done.stderr
     assert budget.read().entries == ()

@@ -24,7 +24,7 @@ def rows_with(**values):
 
 def test_missing_bounds(refused, people):
     refused(2, "dpm schema FILE --out schema.toml", "cluster", people)
-    refused(2, "once", "cluster", people, "--bounds", "age=0:120", "--schema", "schema.toml")
+    refused(2, "exactly one of", "cluster", people, "--bounds", "age=0:120", "--schema", "schema.toml")
     (people.parent / "schema.toml").write_text("[columns.age]\nlower = 0\n[columns.bmi]\n")
     refused(2, "upper", "cluster", people, "--schema", "schema.toml")
 
@@ -50,7 +50,7 @@ def test_unknown_columns(refused, people):
     refused(1, "Did you mean 'age'", "cluster", people, "--bounds", "bmi=10:60", "--bounds", "ages=0:120")
     refused(2, "Did you mean 'age'", "cluster", people, *BOUNDS, "--columns", "ages")
     refused(1, "'person'", "cluster", people, *BOUNDS, "--person-id", "persons")
-    refused(2, "not clustered", "cluster", people, *BOUNDS, "--person-id", "age")
+    refused(2, "not used for clustering", "cluster", people, *BOUNDS, "--person-id", "age")
 
 
 def test_wrong_parameters(refused, people):
@@ -194,7 +194,7 @@ def test_nothing_of_a_first_row_is_told(refused, tmp_path):
     """Without a header the names would be somebody's values."""
     (tmp_path / "data.csv").write_text("ZXCANARY,basic\n" * 3)
     for options in (["--person-id", "patient"], ["--suggest-bounds", "--epsilon", "1", "--columns", "ZXCANARI"]):
-        done = refused(2, "first line must hold", "schema", "data.csv", *options)
+        done = refused(2, "first line must contain", "schema", "data.csv", *options)
         assert "basic" not in done.err
     (tmp_path / "raw.csv").write_text("2020-01-05,ZXCANARY,34.5kg\n" * 3)
     refused(1, "in its first line", "schema", "raw.csv")
@@ -216,7 +216,7 @@ def test_texts_that_are_not_utf_8(refused, people):
 def test_messages_speak_of_options(refused, people, dpm, tmp_path):
     refused(2, "The '--epsilon' option must be", "cluster", people, *BOUNDS, "--epsilon", "-1")
     done = refused(2, "The '--k' option must be", "cluster", people, *BOUNDS, "--k", "1000000")
-    assert "Leave it out to let DPM choose." in done.err
+    assert "Omit it to let DPM choose." in done.err
     assert "None" not in done.err
 
 

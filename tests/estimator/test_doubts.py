@@ -37,7 +37,7 @@ def test_a_usual_fit_is_silent():
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"epsilon": 50.0}, "epsilon = 50 promises next to nothing"),
+        ({"epsilon": 50.0}, "epsilon = 50 gives almost no protection"),
         ({"delta": 0.01}, "delta = 0.01 is large"),
         ({"delta": 9e-4}, r"delta = 0.0009 is more than 1 /"),
     ],
@@ -81,7 +81,7 @@ def test_fits_without_a_budget_are_counted_and_said(tmp_path):
     assert "add to the ones above" not in str(model.fit(MANY).privacy_)
     model.fit(MANY[:-1])
     assert model.privacy_.earlier_fits == 1
-    assert "made one fit that no budget was charged for" in str(model.privacy_)
+    assert "ran one earlier fit without charging a budget" in str(model.privacy_)
     model.save(tmp_path / "release.json")
     again = pickle.loads(pickle.dumps(model))
     assert DPM.load(tmp_path / "release.json").privacy_ == again.privacy_ == model.privacy_

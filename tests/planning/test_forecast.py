@@ -60,12 +60,12 @@ def test_people_can_read_it():
     expected = forecast(20_000, PEOPLE)
     text = str(expected)
     half_width = rounded(expected.outlook.centres[0].half_width)
-    assert "Number of rows: known to about ± " in text
+    assert "Total number of rows: accurate to about ± " in text
     assert f"A cluster of 2,000 rows: its size to ± 51, its mean age to ± {half_width} years" in text
     assert "its geometric mean income to ± " in text
     assert "its share of plan=basic to ± " in text
     assert "percentage points" in text
-    assert f"Smallest cluster that will be found: about {rounded(expected.outlook.smallest.rows)} rows" in text
+    assert f"Smallest cluster that can be found: about {rounded(expected.outlook.smallest.rows)} rows" in text
     assert "twice the epsilon" in text
     assert "Warning" not in text
 
@@ -74,12 +74,12 @@ def test_what_follows_from_guesses_is_not_called_guaranteed():
     words = [sentence for sentence in sentences(forecast(200_000, PEOPLE)) if "smaller side" in sentence]
     assert len(words) == 1
     assert words[0].startswith(
-        "If clusters are as wide as assumed, and an empty gap of a sixteenth of a column's range"
+        "If clusters are as wide as assumed, and there is an empty gap of a sixteenth of a column's range"
     )
     assert words[0].endswith("with 95 % probability.")
     assert "uarantee" not in words[0]
     [behind] = [sentence for sentence in sentences(forecast(200_000, PEOPLE)) if "less than the best" in sentence]
-    assert "the cut that is chosen first" in behind
+    assert "the first cut" in behind
 
 
 def test_with_several_rows_per_person_it_speaks_of_rows():
@@ -101,9 +101,9 @@ def test_wide_tables_stay_readable():
     [
         (500, {"epsilon": 0.3}, "more than half of all 500"),
         (20_000, {"expected_clusters": 200}, "too small to be found reliably"),
-        (1_000, {"epsilon": 0.1}, "off by more than the clusters are wide (age, income"),
+        (1_000, {"epsilon": 0.1}, "the errors of the centres will exceed the width of the clusters (age, income"),
         (20_000, {"delta": 1e-3}, "delta = 0.001 is more than 1 / 20,000"),
-        (20_000, {"max_depth": 0}, "all rows are one cluster"),
+        (20_000, {"max_depth": 0}, "all rows form one cluster"),
     ],
 )
 def test_it_warns_where_it_will_not_work(n_rows, parameters, words):
@@ -197,7 +197,7 @@ class TestPicture:
     def test_columns_of_equal_errors_share_a_line(self):
         wide = Schema.from_bounds((0, 1), [f"x{j}" for j in range(30)], [False] * 30)
         [columns, _] = [text.get_text() for text in forecast(100_000, wide).plot().get_legend().get_texts()]
-        assert columns == "centre: x0, x1, x2 and 27 more, per cent of the range"
+        assert columns == "centre: x0, x1, x2 and 27 more, percent of the range"
 
     def test_it_draws_where_it_is_told(self, plt):
         _, ax = plt.subplots()

@@ -229,7 +229,7 @@ def test_words_and_numbers():
     found = fitted(accountant="pld").privacy_.explain()
     words = str(found)
     for rate in found.rates:
-        told = f"who accuses {100 * rate.false_positives:g} in 100 people wrongly finds at most "
+        told = f"who wrongly accuses {100 * rate.false_positives:g} in 100 non-members identifies at most "
         number = float(re.search(re.escape(told) + r"([\d.]+) in 100 members", words).group(1))
         assert 0 <= number / 100 - rate.true_positives < 0.01 * rate.true_positives
     right = float(re.search(r"right in at most ([\d.]+) of 100", words).group(1))

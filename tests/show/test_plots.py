@@ -132,7 +132,7 @@ def test_the_cluster_of_a_cut_has_the_colours():
 def test_one_leaf():
     ax = plot_hierarchy(a_tree([1234.0], [0], [], []))
     assert labels(ax) == ["0\n1,234"]
-    assert "one leaf: nothing was cut" in texts(ax)
+    assert "one leaf: no cuts were made" in texts(ax)
     assert brackets(ax) == []
 
 

@@ -25,7 +25,7 @@ BudgetArgument = Annotated[Path, typer.Argument(help="The budget file.")]
 
 @app.callback()
 def budget() -> None:
-    """Keep the account of a data set: a file that is charged before every release and refuses to go over its total.
+    """Manage the privacy budget of a data set: a file that is charged before every release and never exceeds its total.
 
     \b
     Examples:
@@ -38,11 +38,11 @@ def budget() -> None:
 @stoppable
 def new(
     file: BudgetArgument,
-    epsilon: Annotated[float, typer.Option(help="All that may ever be spent on this data set.")],
-    delta: Annotated[float, typer.Option(help="The same for delta.")] = 1e-6,
-    data_set: Annotated[str, typer.Option(help="Name of the data set, published with its releases.")] = "",
+    epsilon: Annotated[float, typer.Option(help="Total epsilon that may ever be spent on this data set.")],
+    delta: Annotated[float, typer.Option(help="Total delta that may ever be spent on this data set.")] = 1e-6,
+    data_set: Annotated[str, typer.Option(help="Name of the data set, published with every release.")] = "",
 ) -> None:
-    """Make the budget file of a data set.
+    """Create the budget file of a data set.
 
     \b
     Example:
@@ -51,14 +51,14 @@ def new(
     from dpmondrian.accounts import Budget
 
     Budget.create(file, epsilon, delta, data_set)
-    with printed(f"The budget file is written: {file}"):
-        say(f"Written: {file}. Name it in every run on this data set: --budget {shlex.quote(str(file))}")
+    with printed(f"The budget file was written: {file}"):
+        say(f"Written: {file}. Pass it to every run on this data set: --budget {shlex.quote(str(file))}")
 
 
 @app.command()
 @stoppable
 def show(file: BudgetArgument, as_json: JsonOption = False) -> None:
-    """Show what was spent of a budget, on what, and what is left.
+    """Show how much of a budget has been spent, on what, and how much is left.
 
     \b
     Example:
@@ -83,10 +83,10 @@ def _print(state: BudgetState) -> None:
         for entry in state.entries
     ]
     title = f"Budget of {state.data_set}" if state.data_set else "Budget"
-    print_fitting(("time", "what", "epsilon", "delta", "state", "release"), rows, title)
+    print_fitting(("time", "purpose", "epsilon", "delta", "state", "release"), rows, title)
     if state.unit is not None:
         say(f"Unit of privacy: {state.unit}.")
     left_epsilon, left_delta = state.left
     say(f"Total: epsilon = {state.epsilon:g}, delta = {state.delta:g}.")
-    say(f"Spent: epsilon = {state.spent_epsilon:g}, delta = {state.spent_delta:g} (they add up).")
+    say(f"Spent: epsilon = {state.spent_epsilon:g}, delta = {state.spent_delta:g} (sum of all entries).")
     say(f"Left:  epsilon = {left_epsilon:g}, delta = {left_delta:g}.")

@@ -18,8 +18,8 @@ def split_names(texts: str | Sequence[str] | None) -> tuple[str, ...]:
         rows = list(csv.reader(given, skipinitialspace=True, strict=True))
     except csv.Error:
         raise typer.BadParameter(
-            "Names must have commas between them, and a name with a comma must stand in double quotes. Got a quote that is not "
-            "closed, or closed within a name."
+            "Column names must be separated by commas, and a name that contains a comma must be in double quotes. Got a quote that "
+            "is not closed, or that is closed in the middle of a name."
         ) from None
     return tuple(dict.fromkeys(name.strip() for row in rows for name in row if name.strip()))
 
@@ -29,5 +29,5 @@ def check_text(texts: Sequence[str | None]) -> None:
     for text in texts:
         if text is not None and any("\ud800" <= character <= "\udfff" for character in text):
             raise typer.BadParameter(
-                f"Names of columns must be UTF-8 text. Got {text!r}. Check the settings of your shell."
+                f"Column names must be UTF-8 text. Got {text!r}. Check the locale settings of your shell."
             )

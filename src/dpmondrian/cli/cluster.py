@@ -59,33 +59,44 @@ def cluster(
     schema: SchemaOption = None,
     bounds: BoundsOption = None,
     columns: ColumnsOption = None,
-    epsilon: Annotated[float, typer.Option(help="Privacy budget: the smaller, the more private.")] = 1.0,
-    delta: Annotated[float, typer.Option(help="Well below 1 / (number of people); 0 for pure epsilon.")] = 1e-7,
+    epsilon: Annotated[
+        float, typer.Option(help="Privacy budget. Smaller values give stronger privacy and more noise.")
+    ] = 1.0,
+    delta: Annotated[
+        float, typer.Option(help="Should be well below 1 / (number of people). 0 for pure epsilon.")
+    ] = 1e-7,
     person_id: PersonOption = None,
     rows_per_person: RowsPerPersonOption = None,
     k: Annotated[
-        int | None, typer.Option("--k", min=1, help="Number of clusters.", show_default="the data decide")
+        int | None, typer.Option("--k", min=1, help="Number of clusters.", show_default="chosen from the data")
     ] = None,
-    on_missing: Annotated[str, typer.Option(help="Missing values: error, drop the row, or the middle.")] = "error",
+    on_missing: Annotated[
+        str, typer.Option(help="How to handle missing values: error, drop (the row), or middle (of the bounds).")
+    ] = "error",
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder for the results; must not exist.", show_default="FILE-clusters or FOLDER-clusters"),
+        typer.Option(help="Output folder. Must not exist yet.", show_default="FILE-clusters or FOLDER-clusters"),
     ] = None,
     labels: Annotated[
         bool,
-        typer.Option("--labels", help="Also write the cluster of every row, which is sensitive: to OUT-sensitive."),
+        typer.Option(
+            "--labels", help="Also write the cluster of every row to OUT-sensitive. This output is sensitive."
+        ),
     ] = False,
     budget: Annotated[
-        Path | None, typer.Option(help="Ledger of this data set; 'dpm budget new' makes one. Charged before release.")
+        Path | None,
+        typer.Option(
+            help="Budget file of the data set, created by 'dpm budget new'. Charged before anything is released."
+        ),
     ] = None,
     data_set: Annotated[
         str | None,
-        typer.Option(help="Name of the data set, published with the release.", show_default="as in the budget file"),
+        typer.Option(help="Name of the data set, published with the release.", show_default="from the budget file"),
     ] = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(
-            help="File that keeps what is drawn: after a kill, the same command continues and spends nothing twice. Deleted when "
+            help="File that records progress. If the run is killed, the same command resumes it and spends nothing twice. Deleted once "
             "the results are written."
         ),
     ] = None,
@@ -94,15 +105,15 @@ def cluster(
     memory: MemoryOption = None,
     threads: ThreadsOption = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Research only: noise that can be repeated protects nobody.")
+        int | None, typer.Option(min=0, help="For research only: reproducible noise protects nobody.")
     ] = None,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Cluster the rows of files and write what may be published: release.json, centres.csv and report.html.
+    """Cluster the rows of one or more files and write the results for publication: release.json, centres.csv and report.html.
 
-    The bounds of the columns come from public knowledge, never from the rows. Each run spends epsilon and delta of the data set;
-    --budget keeps the account. Tables may be larger than the memory.
+    Column bounds must come from public knowledge, never from the rows. Each run spends epsilon and delta of the data set's budget;
+    use --budget to keep track of it. Tables can be larger than memory.
 
     \b
     Examples:
@@ -132,7 +143,7 @@ def cluster(
     )
     for sentence in [] if quiet else _beliefs(facts):
         say(sentence, err=True)
-    with printed(f"The results are written to {folder}."):
+    with printed(f"The results were written to {folder}."):
         if as_json:
             say_text(json.dumps(_document(release, folder, labels), indent=2))
         elif not quiet:
@@ -243,8 +254,8 @@ def _marked(table: str, releasable: bool) -> str:
 
 NOTICE = """SENSITIVE: this folder is not part of the release. Do not publish it.
 
-labels.parquet tells the cluster of every row of the table, in the order of its rows. It is computed from single rows, without
-noise, and is not private in any sense. It is for whoever may see the rows themselves.
+labels.parquet contains the cluster of every row of the table, in the order of the rows. It is computed from individual rows without
+noise and is not private in any sense. It is only for people who are allowed to see the rows themselves.
 """
 
 
@@ -296,13 +307,13 @@ def _beliefs(facts: Public) -> list[str]:
     """Return what is taken for granted about rows and people."""
     if not facts.people_known:
         return [
-            "Note: every row is taken to be another person. If people have several rows, say --person-id COLUMN, or "
+            "Note: every row is assumed to be a different person. If people can have several rows, pass --person-id COLUMN or "
             "--rows-per-person N."
         ]
     if facts.rows_per_person > 1 and facts.person_id is None:
         return [
-            f"Note: that nobody has more than {facts.rows_per_person} rows is believed, not checked. --person-id COLUMN would leave "
-            "further rows out."
+            f"Note: the limit of {facts.rows_per_person} rows per person is assumed, not enforced. Pass --person-id COLUMN to drop any "
+            "additional rows."
         ]
     return []
 
@@ -347,13 +358,15 @@ def _print(release: Release, folder: Path, labels: bool) -> None:
     if not release.privacy.releasable:
         say(_NOT_RELEASABLE)
     elif promise_doubts(release.privacy.epsilon, release.privacy.delta, noisy_rows(release)):
-        say("Before you publish them, read the warnings: little is promised to the people in the table.")
+        say("Read the warnings before you publish them: the guarantee for the people in the table is weak.")
     else:
-        say("They may be published.")
+        say("These files may be published.")
     if labels:
-        say(f"{sensitive_folder(folder) / 'labels.parquet'} tells the cluster of every row: it stays with you.")
+        say(
+            f"{sensitive_folder(folder) / 'labels.parquet'} contains the cluster of every row. It is SENSITIVE: do not publish it."
+        )
 
 
 _NOT_RELEASABLE = (
-    "NOT RELEASABLE: drawn with a seed, so the noise can be computed away. For research on invented data only."
+    "NOT RELEASABLE: the noise was drawn with a seed and can be removed. For research on synthetic data only."
 )

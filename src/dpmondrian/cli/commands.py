@@ -47,10 +47,10 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def dpm(
     version: Annotated[
-        bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Show the version and leave.")
+        bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Clusters of sensitive data that may be published.
+    """Differentially private clustering: publish the clusters in sensitive data without exposing anyone.
 
     \b
     Examples:

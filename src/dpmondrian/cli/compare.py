@@ -19,16 +19,16 @@ def compare(
     release: ReleaseArgument,
     file: FileArgument,
     classes: Annotated[
-        str | None, typer.Option(help="Column with the true class of every row, for accuracy and Rand index.")
+        str | None, typer.Option(help="Column with the true class of each row. Adds accuracy and the Rand index.")
     ] = None,
     query: QueryOption = None,
     delimiter: DelimiterOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare a release with KMeans on the true rows. The result is SENSITIVE: it is computed from the rows without noise.
+    """Compare a release with KMeans on the true rows. The output is SENSITIVE: it is computed from the rows without noise.
 
-    KMeans is not private; it gets as many clusters as the release has. Distances are those of the release: each
-    column divided by its range.
+    KMeans is not private; it uses the same number of clusters as the release. Distances are measured as in the release: each
+    column is divided by its range.
 
     \b
     Examples:
@@ -46,9 +46,9 @@ def compare(
     if classes is not None and classes in known.schema.names:
         raise ParameterError(
             parameter="classes",
-            rule="must name a column that was not clustered",
+            rule="must name a column that was not used for clustering",
             value=classes,
-            way_out="Choose another one.",
+            way_out="Choose another column.",
         )
     kinds = GivenBounds(known.schema).kinds | ({} if classes is None else {classes: "text"})
     table = open_file(Source(file, query, delimiter)).read(kinds)
@@ -56,5 +56,5 @@ def compare(
     if as_json:
         say_text(json.dumps({"sensitive": True, **asdict(compared)}, indent=2))
         return
-    say("SENSITIVE: computed from the rows without noise. For the holder of the rows, not to be published.")
+    say("SENSITIVE: computed from the rows without noise. Only for people who may see the rows; do not publish it.")
     print_comparison(compared)

@@ -67,16 +67,16 @@ def finished_release(
         return None
     if state.facts.get("table") != facts["table"]:
         raise checkpoint.refusal(
-            "belongs to a run on other rows: its files, the times when they were last changed, or its query were not these. Nothing was "
-            "drawn or spent. To continue that run, give it the same files, unchanged and in their place; for a new run, which is charged in "
-            "full, delete the checkpoint, or name another"
+            "belongs to a run on different rows: the files, their modification times, or the query have changed. Nothing was drawn or spent. To "
+            "resume that run, pass the same files, unmodified and in the same place. To start a new run, which is charged in full, delete "
+            "the checkpoint or choose another name"
         )
     _check_unchanged(checkpoint, sources)
     path, n_draws = str(checkpoint.path), len(state.draws)
     if state.release is not None and not quiet:
-        say(f"Continuing {path!r}: all draws were made before; only results are missing.", err=True)
+        say(f"Resuming {path!r}: all draws are done; only the results are missing.", err=True)
     elif n_draws and not quiet:
-        say(f"Continuing {path!r}: {n_draws} of {state.n_planned} draws were made before.", err=True)
+        say(f"Resuming {path!r}: {n_draws} of {state.n_planned} draws are done.", err=True)
     return state.release
 
 
@@ -86,7 +86,7 @@ def _check_unchanged(checkpoint: Checkpoint, sources: Sequence[Source]) -> None:
     changed = [source.path for source in sources if source.path.stat().st_ctime_ns > last_draw]
     if changed:
         raise checkpoint.refusal(
-            f"belongs to a run that was stopped, and {str(changed[0])!r} was put there, renamed or given other permissions after it. "
-            "Nothing was drawn or spent. For a new run, which is charged in full, delete the checkpoint; if the rows are still the same, "
-            f"continue after: touch {shlex.quote(str(checkpoint.path))}"
+            f"belongs to a run that was stopped, and {str(changed[0])!r} has been created, renamed or given different permissions since then. "
+            "Nothing was drawn or spent. To start a new run, which is charged in full, delete the checkpoint. If the rows are still the "
+            f"same, run this command first and try again: touch {shlex.quote(str(checkpoint.path))}"
         )

@@ -18,10 +18,12 @@ __all__ = ["demo"]
 
 
 def demo(
-    example: Annotated[str, typer.Argument(help="locations, patients or customers.")] = "locations",
-    out: Annotated[Path | None, typer.Option(help="Folder; must not exist.", show_default="demo-EXAMPLE")] = None,
+    example: Annotated[str, typer.Argument(help="One of locations, patients, customers.")] = "locations",
+    out: Annotated[
+        Path | None, typer.Option(help="Output folder. Must not exist yet.", show_default="demo-EXAMPLE")
+    ] = None,
 ) -> None:
-    """Make a table about invented people, cluster it, and show everything that may be published about them.
+    """Generate a table about invented people, cluster it, and show everything that may be published.
 
     \b
     Examples:
@@ -36,7 +38,7 @@ def demo(
     from dpmondrian.tables import Source
 
     if example not in EXAMPLES:
-        hint = nearest_names([example], list(EXAMPLES)) or f" There are {', '.join(EXAMPLES)}."
+        hint = nearest_names([example], list(EXAMPLES)) or f" Available examples: {', '.join(EXAMPLES)}."
         raise typer.BadParameter(f"There is no example {example!r}.{hint}", param_hint="EXAMPLE")
     folder = out or Path(f"demo-{example}")
     with new_folder(folder) as unfinished:
@@ -44,7 +46,7 @@ def demo(
         _write_inputs(example, table, schema)
         published = unfinished / "published"
         release = cluster_files([Source(table)], public_facts(schema, None), {}, published)
-    with printed(f"The results are written to {folder}."):
+    with printed(f"The results were written to {folder}."):
         _print(release, example, folder)
 
 
@@ -52,13 +54,15 @@ def _print(release: Release, example: str, folder: Path) -> None:
     from dpmondrian.cli.show import print_clusters
     from dpmondrian.samples import EXAMPLES
 
-    say_text(f"{EXAMPLES[example].about} (Invented people; epsilon = 1, delta = 1e-7, no number of clusters given.)\n")
+    say_text(
+        f"{EXAMPLES[example].about} (Invented people; epsilon = 1, delta = 1e-7, the number of clusters was not given.)\n"
+    )
     print_clusters(release)
     promise = str(release.privacy).split("\n\n")[0]
-    say_text(f"\nRules\n\n{release.tree}\n\nPrivacy (the report has the whole ledger)\n\n{promise}\n")
-    say(f"Written to {folder / 'published'}, and may be published: release.json, centres.csv, report.html.")
+    say_text(f"\nRules\n\n{release.tree}\n\nPrivacy (the report contains the full ledger)\n\n{promise}\n")
+    say(f"Written to {folder / 'published'}: release.json, centres.csv and report.html. These files may be published.")
     table, schema = (shlex.quote(str(folder / name)) for name in (f"{example}.csv", "schema.toml"))
-    say(f"The same again: dpm cluster {table} --schema {schema} --out again")
+    say(f"To run the clustering again: dpm cluster {table} --schema {schema} --out again")
 
 
 def _write_inputs(example: str, table: Path, schema: Path) -> None:

@@ -14,9 +14,9 @@ __all__ = ["explain"]
 
 def explain(
     release: ReleaseArgument,
-    as_json: Annotated[bool, typer.Option("--json", help="Print it for machines.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Say what the best attacker can find out about one person. No rows are needed, and nothing is spent.
+    """Explain what the best possible attacker can learn about one person. Reads no rows and spends nothing.
 
     \b
     Examples:

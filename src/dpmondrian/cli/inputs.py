@@ -44,37 +44,42 @@ FileArgument = Annotated[
 FilesArgument = Annotated[
     list[str],
     typer.Argument(
-        help="Files of one format, folders of them, or patterns: CSV, Parquet, Arrow/Feather or JSON lines, text formats also "
-        "compressed; or one SQLite or DuckDB file with --query.",
+        help="Files, folders or glob patterns, all in one format: CSV, Parquet, Arrow/Feather or JSON lines (text formats may be "
+        "compressed). Or a single SQLite or DuckDB file with --query.",
     ),
 ]
 SchemaOption = Annotated[
-    Path | None, typer.Option(help="TOML file with what is public about the columns; 'dpm schema' drafts one.")
+    Path | None,
+    typer.Option(help="TOML file that describes what is public about the columns. 'dpm schema' drafts one."),
 ]
 BoundsOption = Annotated[
     list[str] | None,
     typer.Option(
-        help="Instead of --schema, once per column: age=0:120, children=0:12:int, income=100:1e6:log, plan=basic|premium."
+        help="Alternative to --schema; repeat for each column: age=0:120, children=0:12:int, income=100:1e6:log, plan=basic|premium."
     ),
 ]
 ColumnsOption = Annotated[
     list[str] | None,
     typer.Option(
-        help="Only these columns: with commas between, or once per column; a name with a comma in double quotes.",
+        help="Use only these columns: separated by commas, or repeat the option. Put names that contain a comma in double quotes.",
         show_default="all in the schema",
     ),
 ]
-PersonOption = Annotated[str | None, typer.Option(help="Column that tells to whom a row belongs.")]
+PersonOption = Annotated[str | None, typer.Option(help="Column that identifies the person a row belongs to.")]
 RowsPerPersonOption = Annotated[
     int | None,
-    typer.Option(min=1, help="Most rows of one person; with --person-id others are left out.", show_default="1"),
+    typer.Option(
+        min=1,
+        help="Maximum number of rows per person. With --person-id, additional rows are dropped.",
+        show_default="1",
+    ),
 ]
-QueryOption = Annotated[str | None, typer.Option(help="SQL query, for a file that is a database.")]
-DelimiterOption = Annotated[str | None, typer.Option(help="Between the values of a CSV file.", show_default="comma")]
+QueryOption = Annotated[str | None, typer.Option(help="SQL query that selects the rows, if the file is a database.")]
+DelimiterOption = Annotated[str | None, typer.Option(help="Field separator of CSV files.", show_default="comma")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors and warnings.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors and warnings.")]
 ThreadsOption = Annotated[
-    int | None, typer.Option(min=1, help="Most threads.", show_default="as many as there are cores, up to 8")
+    int | None, typer.Option(min=1, help="Maximum number of threads.", show_default="one per core, up to 8")
 ]
 
 _UNITS = {"kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
@@ -87,7 +92,7 @@ def _bytes_of(text: str) -> int:
     n_bytes = 0 if match is None else int(Decimal(match[1]) * _UNITS[match[2]])
     if n_bytes < _LEAST_MEMORY:
         raise typer.BadParameter(
-            f"A size must be a number and a unit, one of {', '.join(_UNITS)}, and at least 1MB. Got {text!r}. For instance 2GB."
+            f"A size must be a number followed by a unit ({', '.join(_UNITS)}), and at least 1MB. Got {text!r}. Example: 2GB."
         )
     return n_bytes
 
@@ -97,7 +102,7 @@ MemoryOption = Annotated[
     typer.Option(
         parser=_bytes_of,
         metavar="SIZE",
-        help="Memory for the rows' codes, such as 2GB; what is beyond goes to a temporary file without a name, in TMPDIR.",
+        help="Memory for the encoded rows, such as 2GB. The rest goes to an unnamed temporary file in TMPDIR.",
         show_default="1GiB",
     ),
 ]
@@ -148,8 +153,8 @@ def public_facts(
     check_text([person_id])
     if (schema is None) == (not bounds):
         raise typer.BadParameter(
-            "Say what is public about the columns, once: by --schema, a file that 'dpm schema FILE --out schema.toml' drafts, or "
-            "by --bounds, such as --bounds age=0:120.",
+            "Describe what is public about the columns with exactly one of --schema (a file that 'dpm schema FILE --out schema.toml' "
+            "drafts) and --bounds, such as --bounds age=0:120.",
             param_hint="--schema / --bounds",
         )
     if schema is not None:
@@ -163,9 +168,9 @@ def public_facts(
     if person_id in given.kinds:
         raise ParameterError(
             parameter="person_id",
-            rule="must name a column that is not clustered",
-            got=f"{person_id!r}, which has bounds",
-            way_out="Leave it out of the bounds.",
+            rule="must name a column that is not used for clustering",
+            got=f"{person_id!r} (which has bounds)",
+            way_out="Remove it from the bounds.",
         )
     is_known = person_id is not None or rows_per_person is not None
     return Public(given, person_id, rows_per_person or 1, is_known)
@@ -178,8 +183,8 @@ def _only(given: GivenBounds, names: tuple[str, ...]) -> GivenBounds:
     everything = list(given.names or ())
     for name in names:
         if name not in everything:
-            hint = nearest_names([name], everything) or f" There are {', '.join(everything)}."
-            raise typer.BadParameter(f"Nothing is said about column {name!r}.{hint}", param_hint="--columns")
+            hint = nearest_names([name], everything) or f" Known columns: {', '.join(everything)}."
+            raise typer.BadParameter(f"Column {name!r} has no bounds.{hint}", param_hint="--columns")
     return given.only(names) if names else given
 
 
@@ -194,9 +199,9 @@ def sources_in(files: Sequence[str], query: str | None = None, delimiter: str | 
     if query is not None:
         raise ParameterError(
             parameter="query",
-            rule="is for one database",
+            rule="applies to a single database",
             got="several files",
-            way_out="Name the database alone, or leave the query out.",
+            way_out="Pass only the database, or omit the query.",
         )
     return sources_of(files, delimiter)
 

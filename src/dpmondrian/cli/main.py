@@ -65,8 +65,8 @@ def _word_errors() -> None:
         if _for_developers():
             raise
         _fail(
-            f"Error: {type(error).__name__}, which is a defect of dpm. Its text may hold values of the data and is not shown; on "
-            "invented data, DPMONDRIAN_TRACEBACK=1 shows it."
+            f"Error: {type(error).__name__}. This is a bug in dpm. The message may contain values from the data and is not shown; on "
+            "synthetic data, set DPMONDRIAN_TRACEBACK=1 to see it."
         )
 
 

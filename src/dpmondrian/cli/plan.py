@@ -20,35 +20,39 @@ _PICTURES = (".png", ".svg", ".pdf")
 
 
 def plan(
-    rows: Annotated[int, typer.Option(min=1, help="A guess of the number of rows, not a count of them.")],
+    rows: Annotated[int, typer.Option(min=1, help="Approximate number of rows: a guess, not the exact count.")],
     schema: Annotated[Path | None, typer.Option(help="TOML file with the bounds of the columns.")] = None,
     bounds: Annotated[
         list[str] | None,
-        typer.Option(help="Bounds of a column, such as age=0:120 or plan=basic|premium; once per column."),
+        typer.Option(help="Bounds of a column, such as age=0:120 or plan=basic|premium. Repeat for each column."),
     ] = None,
-    epsilon: Annotated[float, typer.Option(help="Privacy budget: the smaller, the more private.")] = 1.0,
-    delta: Annotated[float, typer.Option(help="Well below 1 / (number of people); 0 for pure epsilon.")] = 1e-7,
+    epsilon: Annotated[
+        float, typer.Option(help="Privacy budget. Smaller values give stronger privacy and more noise.")
+    ] = 1.0,
+    delta: Annotated[
+        float, typer.Option(help="Should be well below 1 / (number of people). 0 for pure epsilon.")
+    ] = 1e-7,
     k: Annotated[
-        int | None, typer.Option("--k", min=1, help="Number of clusters, if it is given to the algorithm.")
+        int | None, typer.Option("--k", min=1, help="Number of clusters, if you intend to pass --k to 'dpm cluster'.")
     ] = None,
     rows_per_person: Annotated[
-        int | None, typer.Option(min=1, help="Most rows of one person.", show_default="as in the schema, or 1")
+        int | None, typer.Option(min=1, help="Maximum number of rows per person.", show_default="from the schema, or 1")
     ] = None,
     clusters: Annotated[
-        int | None, typer.Option(min=1, help="A guess of the number of clusters.", show_default="k, or 10")
+        int | None, typer.Option(min=1, help="Expected number of clusters.", show_default="k, or 10")
     ] = None,
     spread: Annotated[
-        float, typer.Option(help="A guess of a cluster's standard deviation, as a share of a column's range.")
+        float, typer.Option(help="Expected standard deviation of a cluster, as a fraction of a column's range.")
     ] = 0.05,
     picture: Annotated[
-        Path | None, typer.Option(help="File for a picture of errors over epsilon: PNG, SVG or PDF.")
+        Path | None, typer.Option(help="Save a plot of the errors as a function of epsilon (PNG, SVG or PDF).")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the forecast as JSON.")] = False,
 ) -> None:
-    """Tell what to expect of a release: errors of sizes and centres, and how small a cluster may be.
+    """Forecast a release: the errors of sizes and centres, and the smallest cluster that can be found.
 
-    No data is read and nothing is spent. Everything follows from the options, so take them from public knowledge. Beside the
-    run as asked for stand one with twice the epsilon and one with twice the rows.
+    Reads no data and spends nothing. The forecast depends only on the options, so base them on public knowledge. For comparison,
+    it also covers a run with twice the epsilon and one with twice the rows.
 
     \b
     Examples:
@@ -85,7 +89,7 @@ def _check_picture(picture: Path | None) -> None:
         return
     if picture.suffix.lower() not in _PICTURES:
         raise typer.BadParameter(
-            f"The name of the picture must end with one of {', '.join(_PICTURES)}. Got {picture.name!r}.",
+            f"The file name must end in one of {', '.join(_PICTURES)}. Got {picture.name!r}.",
             param_hint="--picture",
         )
     from dpmondrian.show.plots import pyplot
@@ -99,7 +103,7 @@ def _columns(schema: Path | None, bounds: list[str]) -> tuple[Schema, int, str |
 
     if (schema is None) == (not bounds):
         raise typer.BadParameter(
-            "Give the columns either with --schema or with --bounds, for instance --bounds age=0:120.",
+            "Describe the columns with exactly one of --schema and --bounds, for example --bounds age=0:120.",
             param_hint="--schema",
         )
     if schema is not None:

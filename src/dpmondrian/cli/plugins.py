@@ -22,13 +22,13 @@ GROUP = "dpmondrian.commands"
 """The group of entry points."""
 
 LABORATORY = {
-    "audit": "Try to refute what our algorithms promise, and what published ones promise.",
+    "audit": "Test the privacy guarantees of our algorithms and of published ones empirically.",
     "fetch": "Download the public data sets of the evaluation.",
-    "reproduce": "Repeat the paper's evaluation, with its numbers beside ours.",
+    "reproduce": "Reproduce the paper's evaluation and compare its numbers with ours.",
 }
 """The commands of the laboratory, with what they do: they are listed even where it is not installed."""
 
-_HEADING = "Commands of the laboratory"
+_HEADING = "Lab commands"
 _GET_IT = "pip install dpmondrian-lab"
 
 
@@ -70,7 +70,7 @@ def _loaded(point: EntryPoint) -> Any:
     try:
         function = point.load()
     except Exception as error:
-        words = f"The command '{point.name}' cannot be loaded ({type(error).__name__}). Install its package again"
+        words = f"The command '{point.name}' cannot be loaded ({type(error).__name__}). Reinstall its package"
         return _saying(point.name, "Cannot be loaded.", words)
     app = typer.Typer(**_LOOK)
     app.command(point.name)(stoppable(function))
@@ -78,7 +78,7 @@ def _loaded(point: EntryPoint) -> Any:
 
 
 def _missing(name: str) -> Any:
-    words = f"The command '{name}' is part of the laboratory, which is not installed. Install it: {_GET_IT}"
+    words = f"The command '{name}' is part of dpmondrian-lab, which is not installed. Install it with: {_GET_IT}"
     return _saying(name, f"{LABORATORY[name]} Not installed.", words)
 
 

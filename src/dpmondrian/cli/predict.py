@@ -23,26 +23,29 @@ from dpmondrian.cli.stopping import printed
 
 __all__ = ["ReleaseArgument", "predict"]
 
-ReleaseArgument = Annotated[Path, typer.Argument(help="A release.json that 'dpm cluster' wrote.")]
+ReleaseArgument = Annotated[Path, typer.Argument(help="A release.json written by 'dpm cluster'.")]
 
 
 def predict(
     release: ReleaseArgument,
     files: FilesArgument,
-    out: Annotated[Path, typer.Option(help="File for the labels, .parquet or .csv; must not exist.")],
+    out: Annotated[Path, typer.Option(help="Output file for the labels (.parquet or .csv). Must not exist yet.")],
     on_missing: Annotated[
         str | None,
-        typer.Option(help="Missing values: error, drop (label -1), or the middle.", show_default="as in the release"),
+        typer.Option(
+            help="How to handle missing values: error, drop (label -1), or middle (of the bounds).",
+            show_default="from the release",
+        ),
     ] = None,
     query: QueryOption = None,
     delimiter: DelimiterOption = None,
     threads: ThreadsOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Write the nearest cluster of every row. The result is SENSITIVE: it speaks about single rows.
+    """Write the nearest cluster of every row. The output is SENSITIVE: it describes individual rows.
 
-    Clusters are numbered as in the release, from 0; -1 is a row with missing values that is left out. Labels are in the order of
-    the rows, of several files in the order in which they are named, of folders and patterns sorted by name.
+    Clusters are numbered from 0, as in the release; -1 marks a row that was dropped because of missing values. Labels are in the order
+    of the rows. Files are read in the order given; files of a folder or pattern are sorted by name.
 
     \b
     Examples:
@@ -55,7 +58,7 @@ def predict(
     from dpmondrian.tables import open_files
 
     if out.suffix not in LABEL_ENDINGS:
-        raise typer.BadParameter(f"Labels are written as .parquet or .csv. Got {str(out)!r}.", param_hint="--out")
+        raise typer.BadParameter(f"The file name must end in .parquet or .csv. Got {str(out)!r}.", param_hint="--out")
     _check_apart(out)
     model = DPM.load(release)
     if on_missing is not None:
@@ -65,8 +68,8 @@ def predict(
         write_labels(out, model.release_, model.on_missing, rows, threads, bars.read)
     if quiet:
         return
-    with printed(f"The labels are written: {out}"):
-        say(f"Written: {out}. SENSITIVE: it tells the cluster of every row and stays with you.")
+    with printed(f"The labels were written: {out}"):
+        say(f"Written: {out}. SENSITIVE: it contains the cluster of every row. Do not publish it.")
 
 
 def _check_apart(out: Path) -> None:
@@ -74,6 +77,6 @@ def _check_apart(out: Path) -> None:
     for folder in Path(os.path.realpath(out)).parents:
         if all((folder / name).is_file() for name in PUBLISHED):
             raise typer.BadParameter(
-                f"Labels are sensitive and must not lie in {str(folder)!r}, which may be published. Choose a place outside.",
+                f"Labels are sensitive and must not be written to {str(folder)!r}, which may be published. Choose a different folder.",
                 param_hint="--out",
             )

@@ -16,10 +16,12 @@ __all__ = ["report"]
 
 def report(
     release: ReleaseArgument,
-    out: Annotated[Path | None, typer.Option(help="HTML file to write.", show_default="report.html beside it")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="HTML file to write.", show_default="report.html next to the release")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")] = False,
 ) -> None:
-    """Draw the report of a release: one HTML file that needs nothing else. No rows are needed, and nothing is spent.
+    """Render the report of a release as a single, self-contained HTML file. Reads no rows and spends nothing.
 
     \b
     Examples:
@@ -33,5 +35,5 @@ def report(
     drawn = render_report(Release.load(release))
     target = out or release.with_name("report.html")
     write_file(target, drawn, overwrite=force)
-    with printed(f"The report is written: {target}"):
+    with printed(f"The report was written: {target}"):
         say(f"Written: {target}")

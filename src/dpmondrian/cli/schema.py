@@ -33,34 +33,40 @@ _NUMERIC = ("whole", "number", "unknown")
 
 def schema(
     file: FileArgument,
-    out: Annotated[Path | None, typer.Option(help="File to write; must not exist.", show_default="print it")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="File to write. Must not exist yet.", show_default="print to the terminal")
+    ] = None,
     suggest_bounds: Annotated[
-        bool, typer.Option("--suggest-bounds", help="Estimate bounds from the rows; spends --epsilon.")
+        bool,
+        typer.Option(
+            "--suggest-bounds", help="Estimate bounds from the rows with differential privacy. Spends --epsilon."
+        ),
     ] = False,
     epsilon: Annotated[
-        float | None, typer.Option(help="With --suggest-bounds: what it may spend, such as 0.1.", show_default=False)
+        float | None, typer.Option(help="With --suggest-bounds: the epsilon to spend, such as 0.1.", show_default=False)
     ] = None,
     columns: Annotated[
         list[str] | None,
         typer.Option(
-            help="With --suggest-bounds: these columns, with commas between, or once per column.",
-            show_default="numbers of unknown bounds",
+            help="With --suggest-bounds: the columns, separated by commas, or repeat the option.",
+            show_default="numeric columns with unknown bounds",
         ),
     ] = None,
     person_id: PersonOption = None,
     rows_per_person: RowsPerPersonOption = None,
     budget: Annotated[
-        Path | None, typer.Option(help="With --suggest-bounds: ledger of this data set, charged before the first draw.")
+        Path | None,
+        typer.Option(help="With --suggest-bounds: budget file of the data set, charged before the first draw."),
     ] = None,
     query: QueryOption = None,
     delimiter: DelimiterOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Draft a schema file (TOML) from the names and types of a table's columns; values are not looked at.
+    """Draft a schema file (TOML) from the column names and types of a table, without looking at any value.
 
-    What is common knowledge, such as ages, is filled in; you fill in the rest, from public knowledge. Where there is none,
-    --suggest-bounds estimates bounds from the rows with differential privacy: this spends --epsilon of the data set, and the
-    rarest rows may lie beyond the bounds.
+    Common knowledge, such as the range of an age, is filled in; fill in the rest from public knowledge. For columns whose bounds nobody
+    knows, --suggest-bounds estimates them from the rows with differential privacy. This spends --epsilon of the data set's budget, and
+    the most extreme rows may lie outside the estimated bounds.
 
     \b
     Examples:
@@ -90,12 +96,12 @@ def _check_options(suggest_bounds: bool, **options: Any) -> None:
     alone = [name for name, value in options.items() if value not in (None, "", ())]
     if not suggest_bounds and alone:
         raise typer.BadParameter(
-            f"--{alone[0]} is for --suggest-bounds, which was not given. Without it values are not looked at and nothing is spent.",
+            f"--{alone[0]} requires --suggest-bounds. Without it, no values are read and nothing is spent.",
             param_hint=f"--{alone[0]}",
         )
     if suggest_bounds and options["epsilon"] is None:
         raise typer.BadParameter(
-            "Say what --suggest-bounds may spend of the data set's budget, for instance --epsilon 0.1.",
+            "--suggest-bounds needs to know how much of the budget it may spend, for example --epsilon 0.1.",
             param_hint="--epsilon",
         )
 
@@ -105,11 +111,9 @@ def _check_free(out: Path | None) -> None:
     from dpmondrian.exceptions import OutputError
 
     if out is not None and os.path.lexists(out):
-        raise OutputError(
-            f"The file {str(out)!r} exists and is not overwritten. Choose another name, or remove it first."
-        )
+        raise OutputError(f"The file {str(out)!r} already exists. Choose another name, or remove it first.")
     if out is not None and not out.absolute().parent.is_dir():
-        raise OutputError(f"The folder of {str(out)!r} does not exist. Make it first, or choose another one.")
+        raise OutputError(f"The folder of {str(out)!r} does not exist. Create it first, or choose another one.")
 
 
 def _check_person(person_id: str | None, kinds: Mapping[str, str], source: Source) -> None:
@@ -124,8 +128,8 @@ def _hint(name: str, known: Mapping[str, str], source: Source) -> str:
     from dpmondrian.common.checks import nearest_names
 
     if source.format in ("CSV", "JSON lines"):
-        return " Check the spelling in the file, whose first line must hold the names of the columns."
-    return nearest_names([name], list(known)) or f" There are {', '.join(known)}."
+        return " Check the spelling in the file. Its first line must contain the column names."
+    return nearest_names([name], list(known)) or f" Available columns: {', '.join(known)}."
 
 
 def _wanted(names: tuple[str, ...], kinds: Mapping[str, str], source: Source) -> list[str]:
@@ -135,27 +139,27 @@ def _wanted(names: tuple[str, ...], kinds: Mapping[str, str], source: Source) ->
     for name in names:
         if name not in kinds:
             raise typer.BadParameter(
-                f"There is no such column: {name!r}.{_hint(name, kinds, source)}", param_hint="--columns"
+                f"There is no column {name!r}.{_hint(name, kinds, source)}", param_hint="--columns"
             )
         if kinds[name] not in _NUMERIC:
             raise typer.BadParameter(
-                f"Column {name!r} is of kind {kinds[name]!r}, and only numbers have bounds to estimate. Leave it out.",
+                f"Column {name!r} has type {kinds[name]!r}, and bounds can only be estimated for numbers. Remove it from the list.",
                 param_hint="--columns",
             )
     if names:
         return list(names)
     if "unknown" in kinds.values():
         raise typer.BadParameter(
-            "The file does not tell which columns are numbers, and values are not looked at to find out. Name them, for "
-            "instance --columns cost,duration.",
+            "The file does not say which columns are numeric, and values are not inspected to find out. Name the columns, for "
+            "example --columns cost,duration.",
             param_hint="--columns",
         )
     numbers = [name for name, kind in kinds.items() if kind in _NUMERIC and not is_identifier(name)]
     unknown = [name for name in numbers if known_quantity(name) is None]
     if not unknown:
         raise typer.BadParameter(
-            "There is no column of numbers whose bounds are not common knowledge by its name. Name one with --columns if its "
-            "bounds are to be estimated all the same.",
+            "The bounds of every numeric column are common knowledge, judging by its name. To estimate bounds anyway, name the "
+            "column with --columns.",
             param_hint="--columns",
         )
     return unknown
@@ -211,7 +215,7 @@ def _top(people: Mapping[str, Any], suggested: SuggestedBounds | None) -> list[s
     return ["".join(lines)] if lines else []
 
 
-_SPENT = "# Spent on estimating bounds from the rows; it adds to what every release of them costs:\n"
+_SPENT = "# Spent on estimating the bounds from the rows. It adds to the cost of every release:\n"
 
 
 def _bound_lines(pair: tuple[Any, ...]) -> str:
@@ -233,7 +237,7 @@ def _show(drafted: str, suggested: SuggestedBounds | None, out: Path | None, as_
         except OutputError:
             say_text(drafted)
             raise
-    with printed("" if out is None else f"The schema is written: {out}"):
+    with printed("" if out is None else f"The schema was written: {out}"):
         _print(drafted, suggested, out, as_json)
 
 
@@ -247,4 +251,4 @@ def _print(drafted: str, suggested: SuggestedBounds | None, out: Path | None, as
     if suggested is not None:
         say_text(str(suggested), err=out is None)  # with the schema on standard output, it alone
     if out is not None:
-        say(f"Written to {out}. Look it through and fill in what is missing before you use it.")
+        say(f"Written to {out}. Review it and fill in what is missing before you use it.")

@@ -84,7 +84,9 @@ class Command(Work):
         """Return what to say if it is stopped now."""
         lines = [f"{note}\n" for words in reversed(self.notes) if (note := _words(words))]
         if not is_quiet:
-            lines.append("Note: a file was being written at that moment. Look whether it is there before you go on.\n")
+            lines.append(
+                "Note: a file was being written at that moment. Check whether it exists before you continue.\n"
+            )
         return "".join([*lines, self.sentence or _written_words(self.results), "\n"])
 
     def _clean_up(self) -> None:
@@ -110,7 +112,7 @@ def _words(note: Callable[[], str]) -> str:
 def _written_words(results: list[Path]) -> str:
     if not results:
         return NOTHING_WRITTEN
-    return f"Stopped. Written before: {', '.join(repr(str(result)) for result in results)}."
+    return f"Stopped. Already written: {', '.join(repr(str(result)) for result in results)}."
 
 
 def _silenced() -> int:
@@ -204,7 +206,7 @@ def charges_told(ledger: Budget | None) -> Iterator[None]:
             charged = not _charges(ledger) <= before
         except BudgetError:
             charged = True  # not to be known, so rather told
-        return f"Note: the budget {str(ledger.path)!r} was charged for this run, and stays charged." if charged else ""
+        return f"Note: the budget {str(ledger.path)!r} was charged for this run and remains charged." if charged else ""
 
     with _told(note):
         yield
@@ -225,7 +227,7 @@ def draws_told(checkpoint: Checkpoint | None) -> Iterator[None]:
     def note() -> str:
         if _n_draws(checkpoint) == before:
             return ""
-        return f"Note: what was drawn is kept in {path!r}. The same command continues, and spends nothing twice."
+        return f"Note: the progress of this run is saved in {path!r}. Run the same command again to resume; nothing is spent twice."
 
     with _told(note):
         yield

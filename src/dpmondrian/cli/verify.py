@@ -21,14 +21,14 @@ __all__ = ["verify"]
 def verify(
     release: ReleaseArgument,
     budget: Annotated[
-        Path | None, typer.Option(help="Budget file of the data set, which holds the digest of every release.")
+        Path | None, typer.Option(help="Budget file of the data set, which contains the digest of every release.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check a release: its digest, its price, its ledger, and whether tree, sizes and centres fit together.
+    """Verify a release: its digest, its cost, its ledger, and whether tree, sizes and centres are consistent.
 
-    No rows are needed, and nothing is spent. Exit code 0 if every check holds, 1 if one fails. What no check can show is
-    listed as well; docs/officers.md tells how to read it and how to sign the digest.
+    Reads no rows and spends nothing. The exit code is 0 if all checks pass and 1 if any fails. The output also lists what no check can
+    show; docs/officers.md explains how to read it and how to sign the digest.
 
     \b
     Examples:

@@ -32,32 +32,32 @@ _OPTIONS = {
     "threads": "--threads",
 }
 _WAYS_OUT = {
-    WayOut.LET_DPM_CHOOSE: "Leave it out to let DPM choose.",
-    WayOut.GIVE_BOUNDS: "Give bounds that are known without the data, for instance --bounds age=0:120.",
-    WayOut.HANDLE_MISSING: "Use --on-missing drop to leave such rows out, or --on-missing middle to replace missing values with the "
+    WayOut.LET_DPM_CHOOSE: "Omit it to let DPM choose.",
+    WayOut.GIVE_BOUNDS: "Pass bounds that are known without the data, for example --bounds age=0:120.",
+    WayOut.HANDLE_MISSING: "Use --on-missing drop to drop these rows, or --on-missing middle to replace missing values with the "
     "middle of the column's bounds.",
-    WayOut.DROP_UNKNOWN_PEOPLE: "Use --on-missing drop or --on-missing middle to leave out rows whose person is unknown.",
-    WayOut.NAME_COLUMNS: "Give the bounds by name, for instance --bounds age=0:120 --bounds 'plan=basic|premium'.",
-    WayOut.NUMBER_COLUMNS: "Give bounds for columns of the table only.",
-    WayOut.OTHER_FOLDER: "Give another folder (TMPDIR), or raise --memory.",
-    WayOut.MORE_SPACE: "Give a folder with more space (TMPDIR), or raise --memory.",
-    WayOut.QUERY_DATABASE: "Name the database alone, with --query.",
-    WayOut.SELECT_ROWS: 'For instance --query "SELECT age, income FROM people".',
+    WayOut.DROP_UNKNOWN_PEOPLE: "Use --on-missing drop or --on-missing middle to drop rows whose person is unknown.",
+    WayOut.NAME_COLUMNS: "Pass the bounds by name, for example --bounds age=0:120 --bounds 'plan=basic|premium'.",
+    WayOut.NUMBER_COLUMNS: "Pass bounds only for columns of the table.",
+    WayOut.OTHER_FOLDER: "Use another folder (TMPDIR), or increase --memory.",
+    WayOut.MORE_SPACE: "Use a folder with more space (TMPDIR), or increase --memory.",
+    WayOut.QUERY_DATABASE: "Pass only the database, with --query.",
+    WayOut.SELECT_ROWS: 'For example --query "SELECT age, income FROM people".',
     WayOut.COPY_FILES: "Copy the files to this machine.",
-    WayOut.LESS_NOISE: "Raise --epsilon, or lower --rows-per-person.",
-    WayOut.FINER_NOISE: "Lower --epsilon.",
-    WayOut.ALLOW_CUTS: "Add a numeric column, or allow cuts between categories with 'cut = true' in a schema file; or give --k.",
-    WayOut.TAKE_RELEASE: "For a new run delete the file, or give another one with --checkpoint.",
+    WayOut.LESS_NOISE: "Increase --epsilon, or decrease --rows-per-person.",
+    WayOut.FINER_NOISE: "Decrease --epsilon.",
+    WayOut.ALLOW_CUTS: "Add a numeric column, or allow cuts between categories with 'cut = true' in a schema file, or pass --k.",
+    WayOut.TAKE_RELEASE: "To start a new run, delete the file or pass another one with --checkpoint.",
 }
 _WITHOUT_REASON = re.compile("without exception set|without setting an exception")
 """What Python says of a library that failed and set no error: mostly one that was refused memory and did not expect that."""
 _REASONS = {
     errno.ENOENT: "does not exist. Check its name and folder",
-    errno.EISDIR: "is a folder. Give a file",
-    errno.ENOTDIR: "lies in something that is not a folder. Check the path",
-    errno.EACCES: "may not be read or written by you. Ask its owner, or change its permissions",
-    errno.EPERM: "may not be read or written by you. Ask its owner, or change its permissions",
-    errno.ENOSPC: "cannot be written: the disk is full. Make room",
+    errno.EISDIR: "is a folder. Pass a file",
+    errno.ENOTDIR: "has a parent that is not a folder. Check the path",
+    errno.EACCES: "cannot be accessed: permission denied. Ask its owner, or change its permissions",
+    errno.EPERM: "cannot be accessed: permission denied. Ask its owner, or change its permissions",
+    errno.ENOSPC: "cannot be written: the disk is full. Free some space",
 }
 
 
@@ -81,7 +81,7 @@ def system_sentence(error: OSError) -> str:
     """Return what an error of the system means."""
     code = errno.errorcode.get(error.errno or 0, type(error).__name__)
     if error.filename is None:
-        return f"the system refuses to read or write ({code})."
+        return f"the operating system refused to read or write ({code})."
     name = error.filename.decode(errors="replace") if isinstance(error.filename, bytes) else str(error.filename)
     return f"The file {name!r} {_REASONS.get(error.errno or 0, f'cannot be read or written ({code})')}."
 
@@ -96,23 +96,23 @@ def scarcity_sentence(error: BaseException) -> str:
         or "annot allocate memory" in text
     ):
         return (
-            "the system gives this process no more memory. Free some, or raise the limit of the process (ulimit -v) or container; "
-            "options --threads 1 and a lower --memory take less."
+            "the process ran out of memory. Free some, or raise the limit of the process (ulimit -v) or container; --threads 1 and a "
+            "lower --memory use less."
         )
     if isinstance(error, SystemError) and _WITHOUT_REASON.search(text):
         return (
-            "a library failed and did not say why, as happens where memory is scarce. Free some, or raise the limit of the process "
-            "(ulimit -v) or container; options --threads 1 and a lower --memory take less. If there is enough, it is a defect."
+            "a library failed without giving a reason, which usually means too little memory. Free some, or raise the limit of the "
+            "process (ulimit -v) or container; --threads 1 and a lower --memory use less. If there is enough memory, this is a bug."
         )
     if "shared object" in text:
         return (
             "a library could not be loaded. If memory is scarce, free some, or raise the limit of the process (ulimit -v) or "
-            "container; else install dpmondrian again."
+            "container; otherwise reinstall dpmondrian."
         )
     if "can't start new thread" in text:
         return (
-            "the system gives this process no more threads. End other programs, or raise the limit of the user (ulimit -u) or "
-            "container; the option --threads 1 takes fewer."
+            "the process cannot start more threads. Close other programs, or raise the limit of the user (ulimit -u) or container; "
+            "--threads 1 uses fewer."
         )
     return ""
 

@@ -168,7 +168,7 @@ def test_a_seeded_run_has_a_banner_and_a_secure_one_has_none(patients):
     assert not patients.privacy.releasable
     assert '<div class="alarm"' in seeded
     assert "NOT RELEASABLE" in seeded
-    assert "This run promises nothing" in seeded
+    assert "This run guarantees nothing" in seeded
     secure = render_report(replace(patients, privacy=replace(patients.privacy, releasable=True)))
     assert '<div class="alarm"' not in secure
     assert "NOT RELEASABLE" not in secure
@@ -178,7 +178,7 @@ def test_a_release_without_a_guarantee_says_so(patients):
     words = Page(render_report(replace(patients, privacy=no_privacy()))).words
     assert "NOT RELEASABLE No finite epsilon holds" in words
     assert "Nothing is promised" in words
-    assert "hardly changes" not in words
+    assert "almost no difference" not in words
 
 
 def with_privacy(release, **changes):
@@ -214,10 +214,10 @@ def test_pure_privacy_and_people_with_several_rows(mixed):
     assert "Rho" not in words
 
 
-@pytest.mark.parametrize(("epsilon", "word"), [(0.5, "hardly"), (3.0, "moderate"), (8.0, "weak")])
+@pytest.mark.parametrize(("epsilon", "word"), [(0.5, "almost no"), (3.0, "moderate"), (8.0, "weak")])
 def test_the_promise_is_not_praised_beyond_its_epsilon(mixed, epsilon, word):
     lead = guarantee.lead(replace(mixed.privacy, epsilon=epsilon))
-    assert [each for each in ("hardly", "moderate", "weak") if each in lead] == [word]
+    assert [each for each in ("almost no", "moderate", "weak") if each in lead] == [word]
 
 
 @pytest.mark.parametrize("accountant", ["zcdp", "pld"])
@@ -238,12 +238,13 @@ def test_the_report_says_where_the_release_comes_from_and_how_to_verify_it(mixed
     release = with_privacy(replace(mixed, origin=Origin("2026-02-03", "patients <2026>", account)), earlier_fits=2)
     words = Page(render_report(release)).words
     for said in (
-        "patients <2026>", "2026-02-03", "total of epsilon = 3", "epsilon = 0.5, delta = 1e-7 was spent before",
-        "epsilon = 1.5", "2 fits", release.digest(), "dpm verify release.json",
+        "patients <2026>", "2026-02-03",
+        "The total for this data set is epsilon = 3", "Spent before this release: epsilon = 0.5, delta = 1e-7",
+        "epsilon = 1.5", "2 earlier fits", release.digest(), "dpm verify release.json",
     ):  # fmt: skip
         assert said in words
     assert "No budget was charged" in Page(render_report(mixed)).words
-    assert " fits" not in Page(render_report(mixed)).words
+    assert "earlier fits" not in Page(render_report(mixed)).words
 
 
 def test_every_planned_draw_has_words():

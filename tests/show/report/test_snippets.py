@@ -59,14 +59,14 @@ def test_a_large_release_is_cut_short(hand_made):
 def test_a_seeded_statement_promises_nothing(patients):
     text = statement_html(patients.privacy)
     assert is_a_piece(text)
-    assert "No privacy, because of the seed" in text
+    assert "Not private, because a seed was used" in text
     assert "of 100 cases" not in text
 
 
 def test_the_epsilon_of_bounds_is_part_of_the_guarantee(mixed):
     text = statement_html(replace(mixed.privacy, bounds_epsilon=0.5))
     assert "epsilon = 1.5" in text
-    assert "with which the bounds were estimated" in text
+    assert "spent on estimating the bounds" in text
 
 
 def test_a_statement_without_a_guarantee_says_why():

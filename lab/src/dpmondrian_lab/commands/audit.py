@@ -19,28 +19,29 @@ __all__ = ["audit"]
 
 
 def audit(
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer runs: some minutes instead of a quarter of an hour.")
-    ] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer runs: a few minutes instead of 15.")] = False,
     out: Annotated[
         Path | None,
         typer.Option(help="Folder for the page, figures and rows.", show_default="results/audit, or audit-quick"),
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option(min=1, help="Processes that work side by side.", show_default="one per core")
+        int | None, typer.Option(min=1, help="Number of parallel processes.", show_default="one per core")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same page.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed. The same seed gives the same page.")] = 0,
     algorithms: Annotated[
-        str, typer.Option(help="Only these, with commas between, such as dpm,dpm_published.", show_default="all")
+        str,
+        typer.Option(
+            help="Audit only these algorithms, separated by commas, such as dpm,dpm_published.", show_default="all"
+        ),
     ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print all rows as JSON.")] = False,
 ) -> None:
-    """Try to refute what our algorithms promise, and what published ones promise, with the same instruments.
+    """Test the privacy guarantees of our algorithms and of published ones empirically, with the same methods.
 
     Composes the exact log-likelihood ratios of whole transcripts, replays runs on adversarial neighbouring tables, computes exact
-    laws of choices, plays membership games and hides canaries.
-    Only invented rows are used. Writes a page (Markdown) with figures, and all rows. The exit code is 1 if a promise of
-    ours, or of a peer in our version, does not stand.
+    distributions of selections, plays membership games and plants canaries.
+    Uses only synthetic rows. Writes a page (Markdown) with figures, and all rows. The exit code is 1 if a guarantee of
+    ours, or of a peer in our version, does not hold.
 
     \b
     Examples:

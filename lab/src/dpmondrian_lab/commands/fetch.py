@@ -14,11 +14,13 @@ __all__ = ["fetch"]
 
 @resumable
 def fetch(
-    keys: Annotated[list[str] | None, typer.Argument(help="Data sets such as uci_letters; none lists them.")] = None,
+    keys: Annotated[
+        list[str] | None, typer.Argument(help="Data sets to download, such as uci_letters. Without any, list them.")
+    ] = None,
 ) -> None:
-    """Download public data sets, check them, and keep them in the cache folder.
+    """Download public data sets, verify them, and store them in the cache folder.
 
-    For the embeddings the images are downloaded and a network is trained, which needs torch and about a quarter of an hour.
+    For the embeddings, this downloads the images and trains a network, which requires torch and takes about 15 minutes.
 
     \b
     Examples:

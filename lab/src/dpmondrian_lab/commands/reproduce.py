@@ -25,35 +25,39 @@ __all__ = ["reproduce"]
 @resumable
 def reproduce(
     target: Annotated[
-        str, typer.Argument(help="table2, table3, fig1, fig4, fig5, fig6, epsilon, rows, clusters, or all.")
+        str, typer.Argument(help="One of table2, table3, fig1, fig4, fig5, fig6, epsilon, rows, clusters, all.")
     ] = "all",
-    quick: Annotated[bool, typer.Option("--quick", help="Few repetitions: all in about ten minutes.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Few repetitions: everything in about ten minutes.")] = False,
     out: Annotated[
         Path | None, typer.Option(help="Folder for rows, tables and figures.", show_default="results, or results-quick")
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option(min=1, help="Processes that work side by side.", show_default="one per core")
+        int | None, typer.Option(min=1, help="Number of parallel processes.", show_default="one per core")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same tables, byte for byte.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Random seed. The same seed gives the same tables, byte for byte.")
+    ] = 0,
     algorithms: Annotated[
-        str, typer.Option(help="Only these, with commas between, such as kmeans,dpm.", show_default="all")
+        str,
+        typer.Option(help="Run only these algorithms, separated by commas, such as kmeans,dpm.", show_default="all"),
     ] = "",
     data_sets: Annotated[
-        str, typer.Option(help="Only these, such as synth_10d,blobs-5000x10-64.", show_default="all")
+        str, typer.Option(help="Run only on these data sets, such as synth_10d,blobs-5000x10-64.", show_default="all")
     ] = "",
     recompute: Annotated[
-        bool, typer.Option("--recompute", help="Measure stored centres again, after a change of metrics.")
+        bool,
+        typer.Option("--recompute", help="Recompute the metrics of stored centres, after the metrics have changed."),
     ] = False,
-    retry: Annotated[bool, typer.Option("--retry", help="Run again what failed.")] = False,
-    again: Annotated[bool, typer.Option("--again", help="Run again what is finished, after a change of code.")] = False,
-    draw_only: Annotated[bool, typer.Option("--draw-only", help="Run nothing; take the rows that are there.")] = False,
+    retry: Annotated[bool, typer.Option("--retry", help="Repeat failed runs.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Repeat finished runs, after the code has changed.")] = False,
+    draw_only: Annotated[bool, typer.Option("--draw-only", help="Run nothing; draw from the existing rows.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
-    """Repeat the paper's evaluation, with its numbers beside ours.
+    """Reproduce the paper's evaluation and compare its numbers with ours.
 
     Runs the experiments that TARGET needs and writes rows, tables (Markdown, CSV) and figures (PNG, SVG); "all" also
-    writes a page that puts everything together. What is finished is kept in the folder and not run again, so after an
-    interruption the same command goes on. Failed runs are kept and shown; then the exit code is 1.
+    writes a page that combines everything. Finished runs are kept in the folder and not repeated, so the same command
+    resumes after an interruption. Failed runs are kept and shown; the exit code is then 1.
 
     \b
     Examples:
