@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from dpmondrian import DPM, Budget, BudgetError
-from dpmondrian.forecast import forecast
+from dpmondrian.planning import forecast
 from dpmondrian.samples.examples import EXAMPLES, patients
 from dpmondrian.show.report import render_report
 

@@ -20,7 +20,7 @@ LAYERS = (
     ("release",),
     ("accounts",),
     ("suggest",),
-    ("forecast",),
+    ("planning",),
     ("quality",),
     ("show",),
     ("estimator",),
@@ -29,7 +29,7 @@ LAYERS = (
 )
 """All rooms of the package, from the lowest to the highest. Those of one line may import each other."""
 
-DISPLAYS = {"forecast.outlook", "release.explain", "release.statement", "release.tree", "release.unit"}
+DISPLAYS = {"planning.forecast", "release.explain", "release.statement", "release.tree", "release.unit"}
 """Modules whose objects show themselves (`__str__`, `_repr_html_`, `plot`): they may ask `show`, at that moment and not before."""
 
 WITHIN_PRIVACY = ("promise", "draws", "accountants", "plan", "second_accountant", "ledger", "mechanisms", "door")

@@ -65,14 +65,6 @@ def test_every_public_name_is_there():
         dpmondrian.DPMM  # noqa: B018
 
 
-def test_the_forecast_can_be_called_whatever_was_imported_before():
-    """The room that makes forecasts has the name of the function, and importing a part of it puts it in the function's place."""
-    from dpmondrian.forecast.outlook import forecast
-
-    assert callable(dpmondrian.forecast)
-    assert inspect.signature(dpmondrian.forecast) == inspect.signature(forecast)
-
-
 def undocumented(thing, path: str) -> list[str]:
     """Return the public parts of a class or function that have no docstring of their own."""
     missing = [] if inspect.getdoc(thing) else [path]

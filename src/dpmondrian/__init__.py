@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         ReleaseFileError,
         WeakPromiseWarning,
     )
-    from dpmondrian.forecast import forecast
+    from dpmondrian.planning import forecast
     from dpmondrian.release import PrivacyStatement, Release, Tree
     from dpmondrian.schema import Category, Column, Schema, TableSchema, read_schema, write_schema
     from dpmondrian.show.report import render_report
@@ -82,7 +82,7 @@ _HOMES = {
     "Schema": "schema.columns",
     "TableSchema": "schema.files",
     "Tree": "release.tree",
-    "forecast": "forecast",
+    "forecast": "planning",
     "read_schema": "schema.files",
     "render_report": "show.report",
     "suggest_bounds": "suggest.bounds",

@@ -603,6 +603,7 @@ for charge in range(100):
 """
 
 
+@pytest.mark.slow
 def test_a_full_disk_charges_nothing(budget, path, tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", FULL_DISK, str(path)], capture_output=True, text=True, timeout=600, check=True
@@ -724,6 +725,7 @@ print(json.dumps(results), [name for name in os.listdir(os.path.dirname(path)) i
 """
 
 
+@pytest.mark.slow
 def test_a_kill_before_any_call_of_the_system_loses_nothing(budget, path):
     done = subprocess.run(
         [sys.executable, "-c", KILL_EVERYWHERE, str(path)], capture_output=True, text=True, timeout=600, check=True

@@ -246,6 +246,7 @@ def test_wrong_parameters():
 # --- one process at a time, and the disk
 
 
+@pytest.mark.slow
 def test_a_second_run_on_the_same_file_is_refused_at_once(path):
     with Checkpoint(path).held(FACTS, 3):
         with pytest.raises(CheckpointError, match="is in use"), Checkpoint(path).held(FACTS, 3):

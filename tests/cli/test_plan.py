@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from dpmondrian.cli.main import main
 from dpmondrian.cli.plan import plan
-from dpmondrian.forecast import forecast
+from dpmondrian.planning import forecast
 from dpmondrian.schema.columns import Column, Schema
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)

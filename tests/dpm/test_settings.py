@@ -8,7 +8,7 @@ import pytest
 
 from dpmondrian import DPM, ParameterError
 from dpmondrian.dpm.settings import DEFAULTS, checked_settings
-from dpmondrian.forecast import make_design
+from dpmondrian.planning import make_design
 from dpmondrian.schema.columns import Column, Schema
 
 SCHEMA = Schema((Column("age", 0, 120), Column("bmi", 10, 60)))

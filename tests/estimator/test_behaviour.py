@@ -41,6 +41,7 @@ def test_much_epsilon_and_k_give_nearly_the_inertia_of_kmeans(blobs):
     assert inertia <= 1.02 * KMeans(3, n_init=5, random_state=0).fit(blobs).inertia_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("params", [{}, {"delta": 0}, {"n_clusters": 3}])
 def test_more_epsilon_means_less_error(blobs, middles, params):
     def error(epsilon: float) -> float:
@@ -97,6 +98,7 @@ def test_the_order_of_rows_does_not_matter(blobs, params):
     assert turned.labels_.tolist() == straight.labels_[order].tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("params", SETTINGS, ids=str)
 @pytest.mark.parametrize("on_missing", ["error", "drop", "middle"])
 @pytest.mark.parametrize("n_threads", [1, 3])
@@ -148,6 +150,7 @@ def test_there_are_runs_with_more_leaves_than_clusters(blobs, params):
     assert len(set(model.tree_.cluster[model.tree_.column < 0].tolist())) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 2, 3, 6])
 @pytest.mark.parametrize("params", [{}, {"delta": 0}, {"variant": "paper"}], ids=str)
 def test_sizes_of_k_clusters_add_up_to_the_total(blobs, k, params):

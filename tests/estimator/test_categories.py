@@ -183,7 +183,7 @@ def test_possible_boxes_of_categories():
 
 def test_wrong_uses():
     table = pd.DataFrame(customers(1000))
-    with pytest.raises(ParameterError, match="knows numbers only"):
+    with pytest.raises(ParameterError, match="works with numbers only"):
         DPM(bounds=BOUNDS, variant="paper").fit(table)
     with pytest.raises(ParameterError, match="cut = true"):
         DPM(bounds={"plan": ["basic"]}).fit(table[["plan"]])

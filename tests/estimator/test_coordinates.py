@@ -304,6 +304,7 @@ def test_missing_values_are_an_error_otherwise(earners, params, use):
 # Saved releases
 
 
+@pytest.mark.slow
 @every_setting
 @pytest.mark.parametrize("named", [True, False])
 def test_a_saved_model_predicts_the_same(tmp_path, earners, params, named):

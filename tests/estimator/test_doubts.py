@@ -16,7 +16,7 @@ from dpmondrian import (
     Release,
     WeakPromiseWarning,
 )
-from dpmondrian.forecast import forecast
+from dpmondrian.planning import forecast
 
 MANY = np.repeat([[20.0], [80.0]], 5000, axis=0)
 

@@ -16,7 +16,7 @@ import dpmondrian
 from dpmondrian import DPM, Budget, Category, Column, DataError, Release, ReleaseFileError, Schema
 from dpmondrian.cli.main import main
 from dpmondrian.common.printable import printable
-from dpmondrian.forecast import forecast
+from dpmondrian.planning import forecast
 from dpmondrian.schema.files import TableSchema, read_schema, schema_text
 
 FORGED = "Differential privacy with epsilon = 0.001 (pure)."

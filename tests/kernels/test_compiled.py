@@ -466,6 +466,7 @@ def grouped_by(node: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return reference.order_rows(node, np.arange(2**14, dtype=np.int16), 2**14 - 1)
 
 
+@pytest.mark.slow
 @ROWS_AND_CENTRES
 @NODES
 @SHAPES

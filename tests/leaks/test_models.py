@@ -92,6 +92,7 @@ def texts_of(model):
     return texts
 
 
+@pytest.mark.slow
 def test_attributes(model, marks):
     assert marks.object(without_labels(model)) == set()
     assert marks.object(model.__getstate__()) == set()
@@ -129,6 +130,7 @@ def test_saved_files(model, marks, tmp_path):
     assert marks.object(DPM.load(tmp_path / "release.json")) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SETTINGS)
 def test_fits_say_nothing(name, rows, marks, told):
     """Logs of all levels, prints, warnings, and what a progress bar is told."""

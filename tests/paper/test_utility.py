@@ -9,7 +9,7 @@ import pytest
 
 from dpmondrian.dpm.draws import COUNT, SPLIT
 from dpmondrian.dpm.scores import STEPS
-from dpmondrian.forecast import GoodCut, central_cut, count_bound, cut_bound, make_design
+from dpmondrian.planning import GoodCut, central_cut, count_bound, cut_bound, make_design
 from dpmondrian.privacy.door import Door
 from dpmondrian.schema.columns import Schema
 

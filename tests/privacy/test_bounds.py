@@ -169,6 +169,7 @@ def test_a_replaced_row_changes_twice_as_much_and_no_more(rows, row):
     compare(np.array(rows, dtype=np.float64), neighbour, most=2)
 
 
+@pytest.mark.slow
 @search
 @given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-9, 9), max_size=20), st.integers(-(2**63), 2**63 - 1))
 def test_search_with_whole_numbers(numbers, number):

@@ -254,6 +254,7 @@ def test_parts_with_ids_of_different_kinds_are_refused(parts, pair, tmp_path):
         kept_per_value(table, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parts", PARTS)
 @pytest.mark.parametrize("pair", SAME)
 def test_a_person_in_types_of_one_kind_keeps_no_more(parts, pair, tmp_path):

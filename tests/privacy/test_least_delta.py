@@ -9,7 +9,7 @@ import pytest
 from dpmondrian import DPM, Budget, BudgetError, Column, ParameterError, PrivacyStatement, Schema
 from dpmondrian.common.checks import LEAST_DELTA
 from dpmondrian.dpm.plan import DEFAULT_SHARES, pld_plan, zcdp_plan
-from dpmondrian.forecast import forecast
+from dpmondrian.planning import forecast
 from dpmondrian.privacy.accountants.pld import Composition, _finite_losses
 from dpmondrian.privacy.door import Door
 from dpmondrian_lab.peers import LSHSplits

@@ -254,6 +254,7 @@ def test_tiny_tables(config, n_rows):
             compare(rows, np.vstack([rows, row]), CONFIGS[config], seed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", ["default", "k", "pure", "paper", "directions", "categories", "cut categories"])
 @pytest.mark.parametrize("on_missing", ["drop", "middle"])
 @pytest.mark.parametrize("bad", [[np.nan] * 3, [np.inf, 0.0, -np.inf], [50.0, np.nan, 5.0]])

@@ -283,7 +283,7 @@ def test_a_fit_keeps_so_many_rows_per_person(frame):
     assert two.cluster_sizes_.sum() == pytest.approx(4000 * (1 + 7 / 8), abs=250)
     assert len(two.labels_) == len(table)
     assert "identified by column 'who'" in str(two.privacy_)
-    assert "at most 2 of them were kept" in str(two.privacy_)
+    assert "at most 2 were kept" in str(two.privacy_)
     assert two.release_.parameters["person_id"] == "who"
 
 

@@ -64,6 +64,7 @@ def dp():
 # --- conversion ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @quick
 @given(st.floats(-12, 2), st.floats(-15, -0.5))
 def test_conversion_is_the_minimum_of_the_formula(log_rho, log_delta):

@@ -122,6 +122,7 @@ def permute_and_flip(scores):
     return np.array([p * (weights * np.delete(factors, r, axis=1).prod(axis=1)).sum() for r, p in enumerate(heads)])
 
 
+@pytest.mark.slow
 def test_permute_and_flip_exceeds_the_formula_but_not_randomised_response():
     generator, exceeded, nearest = np.random.default_rng(2), 0.0, 0.0
     for _ in range(300):
@@ -281,6 +282,7 @@ def peers_plans():
         yield DPLloyd(5, epsilon, bounds=(0, 1))._plan(replace(settings, delta=0.0), 4)
 
 
+@pytest.mark.slow
 def test_plans_of_peers_cost_no_more():
     for plan in peers_plans():
         assert not plan.defects

@@ -55,6 +55,7 @@ def scores(draw):
     return Score(draw(st.floats(2 * q, 1.0)), q, draw(st.floats(0.001, 100.0)), two_sided)
 
 
+@pytest.mark.slow
 @quick
 @given(scores(), neighbours())
 def test_one_row_moves_scores_within_the_declared_interval(score, case):
@@ -66,6 +67,7 @@ def test_one_row_moves_scores_within_the_declared_interval(score, case):
     assert np.abs(moved).max() <= score.sensitivity
 
 
+@pytest.mark.slow
 @quick
 @given(scores())
 def test_range_is_the_formula_up_to_rounding(score):

@@ -149,6 +149,7 @@ def test_what_epsilon_alone_allows_is_what_riskcal_says():
 # --- fits ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_it_says_more_than_epsilon_and_delta(variant):
     found = fitted(**VARIANTS[variant]).privacy_.explain()
@@ -201,6 +202,7 @@ def test_what_promises_nothing_is_not_explained():
         no_privacy().explain()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("currency", ["rho", "epsilon", JOINT])
 def test_strange_costs_give_true_bounds(currency):
     """As a damaged or hostile file may hold them: no warning, no endless work, never better than guessing."""
@@ -243,6 +245,7 @@ def test_numbers_are_rounded_up(share, text):
     assert of_hundred(share) == text
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path, monkeypatch, capsys):
     model, path = fitted(), tmp_path / "release.json"
     model.save(path)

@@ -7,8 +7,10 @@ from html.parser import HTMLParser
 
 import pytest
 
+from dpmondrian.dpm.draws import ALL_DRAWS
 from dpmondrian.dpm.joining.joins import Joins
-from dpmondrian.forecast import forecast
+from dpmondrian.planning import forecast
+from dpmondrian.privacy.draws import EXPONENTIAL, GAUSSIAN, LAPLACE, PERMUTE_AND_FLIP
 from dpmondrian.privacy.promise import promise_doubts
 from dpmondrian.release.origin import Account, Cost, Origin
 from dpmondrian.release.unit import PERSON, Unit
@@ -206,3 +208,20 @@ def test_a_text_of_html_escapes_what_is_filled_in():
 
 def test_braces_in_names_are_not_filled_in():
     assert "'{n}'" in unit_text(Unit(PERSON, person_id="{n}"))
+
+
+@pytest.mark.parametrize("draw", ALL_DRAWS, ids=lambda draw: draw.name)
+def test_every_draw_of_dpm_has_words(draw):
+    """Draws are defined beside the algorithm: a new one must have a name, and a sentence on what it is for."""
+    assert ENGLISH.knows("draw", draw.name)
+    assert ENGLISH.knows("use", draw.name)
+
+
+@pytest.mark.parametrize("mechanism", [GAUSSIAN, LAPLACE, EXPONENTIAL, PERMUTE_AND_FLIP])
+def test_every_mechanism_has_words(mechanism):
+    assert ENGLISH.knows("mechanism", mechanism)
+
+
+def test_no_words_are_for_a_draw_that_nobody_makes():
+    names = {key.removeprefix("draw.") for key in ENGLISH.texts if key.startswith("draw.")}
+    assert names == {draw.name for draw in ALL_DRAWS}

@@ -136,6 +136,7 @@ def noise(n_bins, scale, n_columns):
     return generator().geometric(p, (n_columns, n_bins)) - generator().spawn(1)[0].geometric(p, (n_columns, n_bins))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("whole", [True, False])
 def test_noise_alone_is_rarely_taken_for_rows(whole):
     edges = bounds._magnitude_edges(whole)

@@ -728,6 +728,7 @@ attempt(folder)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("enters", [True, False])
 def test_files_that_may_not_be_read_or_written(made, tmp_path, enters):
     path = made("people.csv").path
@@ -1012,6 +1013,7 @@ def test_sqlite_values_of_the_wrong_type_tell_nothing(tmp_path, capfd):
         assert_tells_nothing(caught.value, capfd)
 
 
+@pytest.mark.slow
 def test_reading_is_not_imported_with_the_module():
     code = (
         "import sys, dpmondrian.tables.files; print([m for m in ('pyarrow', 'duckdb', 'sqlite3') if m in sys.modules])"

@@ -42,6 +42,7 @@ def test_gaussian_noise_is_judged_at_its_delta():
     assert audit(0.5, law="normal", delta=1e-5).refutes(1.0)
 
 
+@pytest.mark.slow
 def test_the_bound_holds_as_often_as_it_says():
     """Of 200 bounds on an epsilon that is fully used, 5 % may be too large: 22 or more have a probability below 1e-3."""
     assert sum(audit(1.0, 400, seed=seed).refutes(1.0) for seed in range(200)) < 22

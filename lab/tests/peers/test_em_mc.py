@@ -142,6 +142,7 @@ def test_rows_outside_the_box_are_clipped_first():
     assert np.array_equal(project(table), project(np.clip(table, -100, 100)))
 
 
+@pytest.mark.slow
 def test_projection_keeps_distances_on_average():
     table = uniform_rows(50, 30)
     exact = ((table[:25] - table[25:]) ** 2).sum(axis=1) / (30 * 100.0**2)

@@ -312,6 +312,7 @@ def test_boxes_divide_the_lattice_and_bound_the_counts(monkeypatch, room):
         assert envelope.place[listed].tolist() == list(range(len(listed)))
 
 
+@pytest.mark.slow
 def test_boxes_that_may_not_be_split_leave_the_law_alone():
     """A limit on memory costs time only."""
     scale, points, exponent = CoverScale(0.19, 4.0), clustered(20, 2), 0.25

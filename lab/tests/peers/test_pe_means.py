@@ -272,6 +272,7 @@ def test_steps_have_the_tail_of_a_stable_law():
     assert np.mean(steps > 5) / np.mean(steps > 50) == pytest.approx(10**1.75, rel=0.2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_points", "n_columns"), [(1, 1), (300, 1), (300, 2), (1000, 8), (600, 50)])
 def test_packed_points_keep_their_distance(n_points, n_columns):
     points = packed_in_ball(n_points, n_columns, 10.0, np.random.default_rng(0))

@@ -80,6 +80,7 @@ BAD_PARAMETERS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @every_peer
 @pytest.mark.parametrize(("parameter", "value"), BAD_PARAMETERS)
 def test_bad_parameters_are_refused_before_anything_is_drawn(nothing_is_drawn, blobs, name, parameter, value):
@@ -303,6 +304,7 @@ def test_columns_may_come_in_another_order_later(blobs, name):
     assert not hasattr(model, "feature_names_in_")
 
 
+@pytest.mark.slow
 @every_peer
 @pytest.mark.parametrize("n_columns", [1, 3])
 def test_another_number_of_columns_is_refused(fitted, name, n_columns):
@@ -402,6 +404,7 @@ def test_predict_needs_a_fit(blobs, name):
         peer(name).predict(blobs)
 
 
+@pytest.mark.slow
 @every_peer
 def test_predict_returns_the_nearest_centre(fitted, blobs, name):
     model = fitted(name)

@@ -350,7 +350,7 @@ def _document(release: Release, folder: Path, labels: bool) -> dict[str, Any]:
 
 def _print(release: Release, folder: Path, labels: bool) -> None:
     from dpmondrian.cli.show import print_clusters
-    from dpmondrian.forecast import noisy_rows
+    from dpmondrian.planning import noisy_rows
     from dpmondrian.privacy import promise_doubts
 
     print_clusters(release)

@@ -11,7 +11,7 @@ import typer
 from dpmondrian.cli.show import say, say_text
 
 if TYPE_CHECKING:
-    from dpmondrian.forecast import Forecast
+    from dpmondrian.planning import Forecast
     from dpmondrian.schema import Schema
 
 __all__ = ["plan"]
@@ -62,7 +62,7 @@ def plan(
     """  # noqa: D301
     _check_picture(picture)
     columns, most_rows, person_id = _columns(schema, bounds or [])
-    from dpmondrian.forecast import forecast
+    from dpmondrian.planning import forecast
 
     expected = forecast(
         rows,

@@ -37,7 +37,7 @@ def warn_of_few_rows(release: Release, settings: Settings, stacklevel: int) -> N
     -------
     The number of rows is the noisy one at the root of the released tree.
     """
-    from dpmondrian.forecast import few_rows, noisy_rows
+    from dpmondrian.planning import few_rows, noisy_rows
 
     privacy = release.privacy
     known = {doubt.parameter for doubt in promise_doubts(privacy.epsilon, privacy.delta)}

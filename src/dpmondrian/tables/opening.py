@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from dpmondrian.tables.frames import Reader, Table
 from dpmondrian.tables.streams import Stream, open_stream
 
@@ -23,5 +25,5 @@ def open_table(X: Any, reader: Reader, columns: Sequence[str] | None) -> Table |
     columns : sequence of str or None
         The columns to read where reading fewer than all saves time, such as from files; None for all.
     """
-    stream = open_stream(X, columns, reader)
+    stream = None if isinstance(X, np.ndarray) else open_stream(X, columns, reader)
     return reader.table(X) if stream is None else stream

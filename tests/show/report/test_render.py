@@ -342,6 +342,7 @@ def test_a_log_axis_is_even_in_ratios(hand_made):
     assert {"10": 0.0, "100": 0.25, "1,000": 0.5, "10,000": 0.75, "100,000": 1.0}.items() <= places.items()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "column",
     [

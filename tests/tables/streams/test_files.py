@@ -165,6 +165,7 @@ def test_a_file_without_rows_is_a_stream_without_rows(tmp_path):
     assert_same(opened(tmp_path / "x.parquet", None, reader), read_table(table, reader.categories, "person"))
 
 
+@pytest.mark.slow
 def test_databases_are_streamed_with_a_query(tmp_path):
     import sqlite3
 
@@ -193,6 +194,7 @@ def random_parquet(path, n_rows=10_000, **options):
     return table
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece_bytes", [2**24, 40_000, 300])
 @pytest.mark.parametrize("largest_group", [2**26, 0])
 def test_any_division_of_row_groups_gives_the_same_rows(tmp_path, monkeypatch, piece_bytes, largest_group):

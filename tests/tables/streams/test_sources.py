@@ -90,6 +90,7 @@ DUCKDB_TYPES = [
 ]
 
 
+@pytest.mark.slow
 def test_duckdb_relations(connection, piece_rows):
     table = made_table(5000).select(DUCKDB_TYPES)
     reader = reader_of(table)
@@ -266,6 +267,7 @@ def test_a_polars_that_cannot_stream(monkeypatch):
         opened(pl.LazyFrame({"x": [1.0]}))
 
 
+@pytest.mark.slow
 def test_a_pass_that_is_given_up_closes_its_reader():
     closed = []
 

@@ -13,7 +13,7 @@ from dpmondrian.show.texts.facts import counted_text
 from dpmondrian.show.words import ENGLISH, Words
 
 if TYPE_CHECKING:
-    from dpmondrian.forecast import CentreError, Design, Forecast
+    from dpmondrian.planning import CentreError, Design, Forecast
 
 __all__ = ["plot_forecast"]
 
@@ -79,7 +79,7 @@ def _curves(
     forecast: Forecast, epsilons: NDArray[np.float64], rows: float, groups: list[list[int]]
 ) -> NDArray[np.float64]:
     """Return the half widths of 95 % intervals in per cent, one line per group of columns and then that of sizes."""
-    from dpmondrian.forecast import centre_errors, count_error, interval_factor
+    from dpmondrian.planning import centre_errors, count_error, interval_factor
 
     def at(design: Design) -> list[float]:
         errors, factor = centre_errors(design, spread=forecast.spread), interval_factor(design)

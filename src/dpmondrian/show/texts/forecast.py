@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from dpmondrian.common.printable import printable
-from dpmondrian.forecast import CentreError, SizeError, doubts_of
+from dpmondrian.planning import CentreError, SizeError, doubts_of
 from dpmondrian.show.doubts import doubt_text
 from dpmondrian.show.texts.facts import counted_text, table_lines
 from dpmondrian.show.words import ENGLISH, Words
 from dpmondrian.show.words.numbers import rounded
 
 if TYPE_CHECKING:
-    from dpmondrian.forecast import Forecast, Outlook
+    from dpmondrian.planning import Forecast, Outlook
 
 __all__ = ["forecast_text", "headings", "sentences", "table_rows", "warnings_of"]
 

@@ -8,7 +8,7 @@ import pytest
 from dpmondrian.dpm.draws import COUNT
 from dpmondrian.dpm.tree.grower import GrownTree, Node, consistent_counts
 from dpmondrian.exceptions import ParameterError
-from dpmondrian.forecast import count_error, make_design
+from dpmondrian.planning import count_error, make_design
 from dpmondrian.privacy.door import Door
 
 KINDS = [{}, {"n_clusters": 4}, {"delta": 0.0, "epsilon": 2.0}, {"rows_per_person": 2, "epsilon": 2.0}]

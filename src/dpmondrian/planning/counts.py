@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dpmondrian.common.checks import check_choice, check_integer
 from dpmondrian.dpm import CELL_COUNT, COUNT
-from dpmondrian.forecast.design import Design
+from dpmondrian.planning.design import Design
 
 __all__ = ["SizeError", "count_error", "interval_factor"]
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from dpmondrian.forecast.bounds import BETA, GoodCut, central_cut, count_bound, cut_bound
-from dpmondrian.forecast.centres import SPREAD, CentreError, Spread, centre_errors
-from dpmondrian.forecast.counts import SizeError, count_error
-from dpmondrian.forecast.design import Design, make_design
-from dpmondrian.forecast.finding import SmallestCluster, peak_share, smallest_cluster
+from dpmondrian.planning.bounds import BETA, GoodCut, central_cut, count_bound, cut_bound
+from dpmondrian.planning.centres import SPREAD, CentreError, Spread, centre_errors
+from dpmondrian.planning.counts import SizeError, count_error
+from dpmondrian.planning.design import Design, make_design
+from dpmondrian.planning.finding import SmallestCluster, peak_share, smallest_cluster
 from dpmondrian.schema import Schema
 
 __all__ = ["Forecast", "Guarantees", "Outlook", "expect", "forecast"]
@@ -19,7 +19,7 @@ __all__ = ["Forecast", "Guarantees", "Outlook", "expect", "forecast"]
 
 @dataclass(frozen=True)
 class Guarantees:
-    """Bounds that hold with probability 1 - beta each, in rows; see `dpmondrian.forecast.bounds`.
+    """Bounds that hold with probability 1 - beta each, in rows; see `dpmondrian.planning.bounds`.
 
     The first two hold for all data. The third one is for data as they are guessed.
 

@@ -19,13 +19,13 @@ Number of rows: known to about ± 102.
 
 from __future__ import annotations
 
-from dpmondrian.forecast.bounds import GoodCut, central_cut, count_bound, cut_bound
-from dpmondrian.forecast.centres import CentreError, centre_errors
-from dpmondrian.forecast.counts import SizeError, count_error, interval_factor
-from dpmondrian.forecast.design import Design, make_design
-from dpmondrian.forecast.doubts import doubts_of, few_rows, noisy_rows
-from dpmondrian.forecast.finding import SmallestCluster, smallest_cluster
-from dpmondrian.forecast.outlook import Forecast, Guarantees, Outlook, forecast
+from dpmondrian.planning.bounds import GoodCut, central_cut, count_bound, cut_bound
+from dpmondrian.planning.centres import CentreError, centre_errors
+from dpmondrian.planning.counts import SizeError, count_error, interval_factor
+from dpmondrian.planning.design import Design, make_design
+from dpmondrian.planning.doubts import doubts_of, few_rows, noisy_rows
+from dpmondrian.planning.finding import SmallestCluster, smallest_cluster
+from dpmondrian.planning.forecast import Forecast, Guarantees, Outlook, forecast
 
 __all__ = [
     "CentreError",
@@ -49,15 +49,3 @@ __all__ = [
     "noisy_rows",
     "smallest_cluster",
 ]
-
-import sys
-from types import ModuleType
-
-
-class _Front(ModuleType):
-    """The room and its main function have one name: whichever of the two ``from dpmondrian import forecast`` finds can be called."""
-
-    __call__ = __wrapped__ = staticmethod(forecast)
-
-
-sys.modules[__name__].__class__ = _Front

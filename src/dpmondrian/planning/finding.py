@@ -10,8 +10,8 @@ from dpmondrian.common.checks import is_number
 from dpmondrian.dpm import COUNT
 from dpmondrian.dpm.scores import STEPS, centreness_slopes, window_widths
 from dpmondrian.exceptions import ParameterError
-from dpmondrian.forecast.centres import SPREAD, Spread, column_spreads
-from dpmondrian.forecast.design import Design
+from dpmondrian.planning.centres import SPREAD, Spread, column_spreads
+from dpmondrian.planning.design import Design
 from dpmondrian.schema import Indicator
 
 __all__ = ["SmallestCluster", "peak_share", "smallest_cluster"]

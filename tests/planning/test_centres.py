@@ -9,7 +9,7 @@ from dpmondrian.dpm.draws import CLIPPED_SUMS
 from dpmondrian.dpm.plan import CENTRE_PARTS
 from dpmondrian.estimator import DPM
 from dpmondrian.exceptions import ParameterError
-from dpmondrian.forecast import centre_errors, make_design
+from dpmondrian.planning import centre_errors, make_design
 from dpmondrian.schema.columns import Category, Column, Schema
 
 pandas = pytest.importorskip("pandas")

@@ -18,7 +18,7 @@ from dpmondrian.common.checks import check_integer, is_number
 from dpmondrian.dpm import COUNT
 from dpmondrian.dpm.scores import STEPS, Score, ValleyScore, centreness
 from dpmondrian.exceptions import ParameterError
-from dpmondrian.forecast.design import Design
+from dpmondrian.planning.design import Design
 
 __all__ = ["BETA", "GoodCut", "central_cut", "count_bound", "cut_bound"]
 

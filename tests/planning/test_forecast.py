@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpmondrian.exceptions import ParameterError, PlotsMissingError
-from dpmondrian.forecast import (
+from dpmondrian.planning import (
     centre_errors,
     count_bound,
     count_error,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpmondrian.forecast.design import EXPECTED_CLUSTERS, Design
-from dpmondrian.forecast.finding import smallest_cluster
+from dpmondrian.planning.design import EXPECTED_CLUSTERS, Design
+from dpmondrian.planning.finding import smallest_cluster
 from dpmondrian.privacy import Doubt, promise_doubts
 
 if TYPE_CHECKING:
     from dpmondrian.dpm import Settings
-    from dpmondrian.forecast.outlook import Forecast
+    from dpmondrian.planning.forecast import Forecast
     from dpmondrian.release import Release
 
 __all__ = ["doubts_of", "few_rows", "noisy_rows"]

@@ -9,8 +9,8 @@ import pytest
 
 from dpmondrian.estimator import DPM
 from dpmondrian.exceptions import ParameterError
-from dpmondrian.forecast import make_design, smallest_cluster
-from dpmondrian.forecast.finding import peak_share
+from dpmondrian.planning import make_design, smallest_cluster
+from dpmondrian.planning.finding import peak_share
 from dpmondrian.schema.columns import Schema
 
 DEVIATION = 3.0

@@ -20,8 +20,8 @@ from dpmondrian.dpm import CATEGORY_SUMS, CELL_COUNT, CLIPPED_SUMS, COARSE_SUMS,
 from dpmondrian.dpm.centres import SMALLEST_CELL, candidate_radii, expected_distance, radius_prior, vector_lengths
 from dpmondrian.engines import Grid
 from dpmondrian.exceptions import ParameterError
-from dpmondrian.forecast.counts import interval_factor
-from dpmondrian.forecast.design import Design
+from dpmondrian.planning.counts import interval_factor
+from dpmondrian.planning.design import Design
 from dpmondrian.schema import Column, Indicator
 
 __all__ = ["SPREAD", "CentreError", "Spread", "centre_errors", "column_spreads"]
