@@ -408,7 +408,11 @@ def test_files_that_are_no_files(budget, path, tmp_path):
     (tmp_path / "link.json").symlink_to(path)
     (tmp_path / "folder.json").mkdir()
     os.mkfifo(tmp_path / "pipe.json")
-    for name, words in (("link", "links are not accepted"), ("folder", "EISDIR|regular file"), ("pipe", "regular file")):
+    for name, words in (
+        ("link", "links are not accepted"),
+        ("folder", "EISDIR|regular file"),
+        ("pipe", "regular file"),
+    ):
         for action in (
             Budget(tmp_path / f"{name}.json").read,
             lambda n=name: Budget(tmp_path / f"{n}.json").charge(0.1, 0, "x"),

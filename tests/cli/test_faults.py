@@ -212,6 +212,8 @@ def test_a_full_disk_while_labels_are_written(dpm, dpm_process, visits, tmp_path
         "predict", release, tmp_path / "rows.parquet", "--out", tmp_path / "labels.csv", preexec_fn=small_files
     )
     assert done.code == 1
-    assert done.err.startswith(f"Error: '{tmp_path / 'labels.csv'}' cannot be written: files would exceed the size limit")
+    assert done.err.startswith(
+        f"Error: '{tmp_path / 'labels.csv'}' cannot be written: files would exceed the size limit"
+    )
     assert done.err.count("\n") == 1
     assert written(tmp_path) == before
