@@ -101,7 +101,7 @@ def test_a_file_that_is_changed(fails, visits, monkeypatch):
 
 def test_columns_that_differ(fails, visits):
     pq.write_table(pa.table({"age": ["old"], "bmi": [20.0]}), visits / "2.parquet")
-    fails("2.parquet' has the column 'age' of type text", "visits")
+    fails("2.parquet' has a column 'age' of type text", "visits")
     pq.write_table(pa.table({"bmi": [20.0]}), visits / "2.parquet")
     fails("2.parquet' lacks the columns ['age']", "visits")
 
@@ -109,7 +109,7 @@ def test_columns_that_differ(fails, visits):
 def test_nothing_there(fails, visits, tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / "_SUCCESS").touch()
-    fails("The folder 'empty' has no files in it", "empty")
+    fails("The folder 'empty' contains no files", "empty")
     fails("The pattern 'visits/*.csv' matches no file", "visits/*.csv")
     fails("The pattern 'none/*' matches no file", "visits", "none/*")
 

@@ -200,7 +200,7 @@ def test_wrong_uses():
             Category("plan", ("a",), weight=wrong)
     with pytest.raises(BoundsError, match="under the name"):
         DPM(bounds={"age": (0, 1), "income": (0, 1), "plan": Category("plans", ("a",))}).fit(table)
-    with pytest.raises(BoundsError, match="different"):
+    with pytest.raises(BoundsError, match="unique"):
         Schema((Category("a", ("b",)), Column("a=b", 0, 1)))
 
 

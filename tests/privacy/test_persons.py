@@ -306,7 +306,7 @@ def test_wrong_uses():
     with pytest.raises(ParameterError, match="name of a column"):
         DPM(bounds=bounds, person_id=3).fit(table)
     mixed = pd.DataFrame({"who": [1, "a", (2, 3)], "x": [1.0, 2.0, 3.0]})
-    with pytest.raises(DataError, match="neither strings nor numbers"):
+    with pytest.raises(DataError, match="neither strings, numbers nor dates"):
         DPM(bounds={"x": (0, 100)}, person_id="who").fit(mixed)
 
 
