@@ -110,8 +110,8 @@ def test_nothing_there(fails, visits, tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / "_SUCCESS").touch()
     fails("The folder 'empty' contains no files", "empty")
-    fails("The pattern 'visits/*.csv' matches no file", "visits/*.csv")
-    fails("The pattern 'none/*' matches no file", "visits", "none/*")
+    fails("The pattern 'visits/*.csv' matches no readable file", "visits/*.csv")
+    fails("The pattern 'none/*' matches no readable file", "visits", "none/*")
 
 
 def test_several_formats(fails, visits):
