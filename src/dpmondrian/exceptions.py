@@ -29,6 +29,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import copy
 from enum import Enum
+from numbers import Number
+from pathlib import PurePath
 from typing import Any, TypeVar
 
 from dpmondrian.common.printable import printable
@@ -202,11 +204,30 @@ def _made_again(kind: type[_Error], args: tuple[Any, ...], fields: dict[str, Any
 
 
 def _text_of(value: Any) -> str:
-    """Return what may be said of a wrong value: of a table in place of a parameter not a single number."""
-    if hasattr(type(value), "__array__") and getattr(value, "shape", None) != ():
+    """Return what may be said of a wrong value: plain values and a few of them, but of a table in place of a parameter nothing.
+
+    Rows come as arrays, relations, lists of lists or mappings of lists, so only what cannot be rows is quoted.
+    """
+    parts = (
+        [*value.values()] if isinstance(value, dict) else list(value) if isinstance(value, list | tuple) else [value]
+    )
+    if len(parts) > _MOST_QUOTED or not all(_is_plain(part) for part in parts):
         return type(value).__name__
     text = repr(value)
     return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}..."
+
+
+_MOST_QUOTED = 6
+"""Longer lists may be a column of the table."""
+
+
+def _is_plain(value: Any) -> bool:
+    """Return whether something is one number, text, path or the like, and not a collection."""
+    return (
+        isinstance(value, str | Number | PurePath | type | None)
+        or callable(value)
+        or getattr(value, "shape", None) == ()
+    )
 
 
 class ParameterError(DPMondrianError, ValueError):

@@ -11,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from dpmondrian import DPM
+from dpmondrian import DPM, DPMondrianError
 
 NAMES = ["spend", "visits"]
 BOUNDS = (0, 20_000)
@@ -143,3 +143,20 @@ def test_an_error_that_quotes_a_value_is_caught(marks):
         return float(rows)
 
     assert marks_told_by_failure(marks, quote, WORD) == {WORD}
+
+
+@pytest.mark.parametrize("parameter", ["epsilon", "delta", "n_clusters", "random_state"])
+@pytest.mark.parametrize(
+    "table",
+    [
+        [[34.125, 87.25], [35.5, 1.0]],
+        {"age": [34.125, 87.25], "cost": [1.0, 2.0]},
+        [34.125] * 9,
+        [(34.125,), (87.25,)],
+    ],
+    ids=["rows", "columns", "column", "pairs"],
+)
+def test_a_table_in_place_of_a_parameter_is_not_quoted(parameter, table):
+    with pytest.raises(DPMondrianError) as caught:
+        DPM(**({"bounds": (0, 100)} | {parameter: table})).fit(np.zeros((5, 2)))
+    assert "34.125" not in str(caught.value)

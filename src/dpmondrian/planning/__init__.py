@@ -3,7 +3,7 @@
 >>> from dpmondrian import Column, Schema, forecast
 >>> expected = forecast(20_000, Schema((Column("age", 0, 120, unit="years"), Column("bmi", 10, 60))), epsilon=1.0)
 >>> print(str(expected).splitlines()[0])
-Number of rows: known to about ± 102.
+Total number of rows: accurate to about ± 102.
 
 `forecast` puts everything together. Its parts take a `Design`, made by `make_design`:
 
