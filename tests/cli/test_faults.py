@@ -213,7 +213,7 @@ def test_a_full_disk_while_labels_are_written(dpm, dpm_process, visits, tmp_path
     )
     assert done.code == 1
     assert done.err.startswith(
-        f"Error: '{tmp_path / 'labels.csv'}' cannot be written: files would exceed the size limit"
+        f"Error: '{tmp_path / 'labels.csv'}' cannot be written: the file would exceed the size limit"
     )
     assert done.err.count("\n") == 1
     assert written(tmp_path) == before
