@@ -306,5 +306,5 @@ def test_ids_of_different_kinds_in_parts_are_refused(scheduler):
     parts = [pd.DataFrame({"who": pd.Series([own] * 5, dtype=object), "x": 1.0}) for own in (7, "7")]
     with dask.config.set({"dataframe.convert-string": False}):  # or Dask itself would make texts of all objects
         table = dd.from_delayed([dask.delayed(part) for part in parts], meta=parts[0].iloc[:0], verify_meta=False)
-        with pytest.raises(DataError, match="ids of several kinds"):
+        with pytest.raises(DataError, match="ids of several types"):
             kept_per_value(table, 2)
