@@ -2,12 +2,24 @@
 
 import builtins
 import os
+import pwd
 import re
+import shutil
+import socket
+import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")  # no clock decides whether a test passes
 os.environ["SOURCE_DATE_EPOCH"] = "1767225600"  # the day in releases, also of processes that tests start: 2026-01-01
+if "PYTEST_XDIST_WORKER" in os.environ:  # threads of linear algebra would wait for those of other workers
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 SLOW_FOLDERS = ("tests/cluster/", "tests/fuzz/")
@@ -23,9 +35,10 @@ def pytest_collection_modifyitems(items):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Give a file of tests to one process, so that what they share is made once, and all on one cluster to one.
+    """Give a file of tests to one process, so that what they share is made once, and all on one cluster to one, first.
 
-    The mark `xdist_group` would say it too, but pytest-xdist 3.8 overlooks it with pytest 9.2.
+    Clusters take longest; begun last, they would keep one process busy while the others have nothing left to do. The mark
+    `xdist_group` would keep a group together too, but pytest-xdist 3.8 overlooks it with pytest 9.2.
     """
     from xdist.scheduler import LoadScopeScheduling
 
@@ -33,6 +46,12 @@ def pytest_xdist_make_scheduler(config, log):
         def _split_scope(self, nodeid):
             cluster = re.match("tests/cluster/test_(spark|dask)", nodeid)
             return nodeid.split("::")[0] if cluster is None else cluster[1]
+
+        def _assign_work_unit(self, node):
+            for cluster in ("dask", "spark"):
+                if cluster in self.workqueue:
+                    self.workqueue.move_to_end(cluster, last=False)
+            super()._assign_work_unit(node)
 
     return ByFile(config, log)
 
@@ -60,3 +79,72 @@ def without_matplotlib(monkeypatch):
         return real_import(name, *arguments, **keywords)
 
     monkeypatch.setattr(builtins, "__import__", without)
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    """Return a headless Chromium that goes to no network by itself."""
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if chromium is None or driver is None:
+        pytest.skip("Pages are looked at in a browser: apt-get install chromium chromium-driver")
+    webdriver = pytest.importorskip("selenium.webdriver", reason="Needs selenium, of the development tools.")
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for flag in ("headless", "no-sandbox", "disable-gpu", "disable-background-networking", "disable-dev-shm-usage"):
+        options.add_argument(f"--{flag}")
+    options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('profile')}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    session = webdriver.Chrome(options=options, service=Service(driver))
+    session.set_script_timeout(600)
+    session.set_page_load_timeout(600)
+    yield session
+    session.quit()
+
+
+def _programs():
+    """Return the folder of PostgreSQL's programs, or None: Debian keeps them out of the path."""
+    found = [*sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres")), shutil.which("postgres")]
+    return next((Path(path).parent for path in reversed(found) if path is not None), None)
+
+
+def _free_port():
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return sock.getsockname()[1]
+
+
+def _owner():
+    """Return whom the server runs as: it refuses to be root."""
+    if os.geteuid() != 0:
+        return {}
+    try:
+        pwd.getpwnam("postgres")
+    except KeyError:
+        pytest.skip("PostgreSQL does not run as root, and there is no user postgres: make postgres")
+    return {"user": "postgres"}
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """Yield the address of an empty database on a server that ends with the tests."""
+    programs = _programs()
+    if programs is None:
+        pytest.skip("There is no PostgreSQL here: make postgres")
+    owner = _owner()
+    with tempfile.TemporaryDirectory(prefix="postgres-") as folder:  # short: the path of a socket is limited
+        if owner:
+            shutil.chown(folder, **owner)
+        port, data = _free_port(), f"{folder}/data"
+
+        def run(program, *arguments):
+            command = [str(programs / program), "-D", data, *arguments]
+            subprocess.run(command, check=True, cwd=folder, stdout=subprocess.DEVNULL, **owner)
+
+        run("initdb", "--auth=trust", "--username=tester", "--encoding=UTF8", "--locale=C", "--no-sync")
+        run("pg_ctl", "-w", "-l", f"{folder}/log", "-o", f"-F -h 127.0.0.1 -p {port} -k {folder}", "start")
+        try:
+            yield f"postgresql://tester@127.0.0.1:{port}/postgres"
+        finally:
+            run("pg_ctl", "-m", "immediate", "stop")

@@ -13,9 +13,11 @@ DOCUMENTS = [
     *sorted((ROOT / "docs").rglob("*.md")),
     *sorted(PACKAGES["dpmondrian_lab"].glob("benchmarks/*.md")),
 ]
-SOURCES = sorted(path for package in PACKAGES.values() for path in package.rglob("*.py"))
+SOURCES = sorted(
+    path for package in PACKAGES.values() for kind in ("py", "pyx", "pxd") for path in package.rglob(f"*.{kind}")
+)
 
-PATH = re.compile(r"`((?:tests|lab|docs|src|results|examples)(?:/[\w.*-]+)*/?|[\w/]+\.py)(?:::(\w+))?`")
+PATH = re.compile(r"`((?:tests|lab|docs|src|results)(?:/[\w.*-]+)*/?|[\w/]+\.py)(?:::(\w+))?`")
 LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)")
 DOTTED = re.compile(r"`(dpmondrian(?:_lab)?(?:\.\w+)+)")
 SPAN = re.compile(r"`([A-Za-z_][\w.]*)(?:\([^`]*\))?`")

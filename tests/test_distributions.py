@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from dpmondrian import __version__
+
 ROOT = Path(__file__).parents[1]
 SOURCES = {"dpmondrian": ROOT / "src" / "dpmondrian", "dpmondrian-lab": ROOT / "lab" / "src" / "dpmondrian_lab"}
 PROJECTS = {"dpmondrian": ROOT / "pyproject.toml", "dpmondrian-lab": ROOT / "lab" / "pyproject.toml"}
@@ -15,8 +17,6 @@ RESEARCH = {"torch", "matplotlib", "dp-accounting", "riskcal", "pandas", "polars
 MODULES = {
     "markupsafe": "jinja2",
     "sklearn": "scikit-learn",
-    "dp_accounting": "dp-accounting",
-    "dpmondrian_lab": "dpmondrian-lab",
 }
 """Modules that are named differently from the distribution that brings them."""
 CALLERS = {"pandas", "polars", "distributed"}
@@ -40,7 +40,7 @@ def imported(folder):
                 found |= {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.level == 0:
                 found.add(node.module.split(".")[0])
-    return {MODULES.get(name, name) for name in found - set(sys.stdlib_module_names)}
+    return {MODULES.get(name, name.replace("_", "-")) for name in found - set(sys.stdlib_module_names)}
 
 
 def test_the_core_requires_nothing_of_research():
@@ -55,6 +55,14 @@ def test_what_is_imported_is_required_or_an_extra(name):
         known |= named(one["dependencies"])
         known |= {name for extra in one["optional-dependencies"].values() for name in named(extra)}
     assert imported(SOURCES[name]) - known == set()
+
+
+def test_the_version_is_the_same_everywhere():
+    """In the package, the citation, and the changelog: as a section, or the one that is being written."""
+    assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    sections = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sections[0] in ("Unreleased", __version__)
+    assert __version__ not in sections[1:]
 
 
 def test_the_laboratory_brings_the_core():

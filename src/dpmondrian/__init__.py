@@ -23,7 +23,9 @@ if TYPE_CHECKING:
         DPMondrianError,
         FewRowsWarning,
         FinishedRunError,
+        MisfitWarning,
         NotReleasableWarning,
+        OneClusterWarning,
         OutputError,
         ParameterError,
         PlotsMissingError,
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from dpmondrian.schema import Category, Column, Schema, TableSchema, read_schema, write_schema
     from dpmondrian.show.report import render_report
     from dpmondrian.suggest import suggest_bounds
+    from dpmondrian.tables import Source
 
 __all__ = [
     "DPM",
@@ -49,7 +52,9 @@ __all__ = [
     "DataError",
     "FewRowsWarning",
     "FinishedRunError",
+    "MisfitWarning",
     "NotReleasableWarning",
+    "OneClusterWarning",
     "OutputError",
     "ParameterError",
     "PlotsMissingError",
@@ -59,6 +64,7 @@ __all__ = [
     "ReleaseFileError",
     "Resources",
     "Schema",
+    "Source",
     "TableSchema",
     "Tree",
     "WeakPromiseWarning",
@@ -78,8 +84,9 @@ _HOMES = {
     "Column": "schema.columns",
     "PrivacyStatement": "release.statement",
     "Release": "release.release",
-    "Resources": "engines.resources",
+    "Resources": "engines.store",
     "Schema": "schema.columns",
+    "Source": "tables.source",
     "TableSchema": "schema.files",
     "Tree": "release.tree",
     "forecast": "planning",

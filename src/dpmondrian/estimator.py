@@ -2,72 +2,29 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
-from contextlib import ExitStack
-from dataclasses import replace
-from functools import partial, wraps
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from dpmondrian.accounts import Spending, held_journal, run_facts
-from dpmondrian.common import checks as check
-from dpmondrian.common.interrupts import lasting, undisturbed
-from dpmondrian.dpm import Settings, check_columns, checked_settings, cluster, make_plan
-from dpmondrian.engines import MISSING_RULES, EngineSource, LocalEngine, LocalSource, Resources, carried, open_source
-from dpmondrian.exceptions import DataError, NotReleasableWarning, ParameterError, WayOut
-from dpmondrian.privacy import OBSERVER, Door
-from dpmondrian.release import (
-    Labeller,
-    PrivacyStatement,
-    Release,
-    Tree,
-    counted_in,
-    make_statement,
-    released_centres,
-    released_tree,
-)
-from dpmondrian.schema import Bounds, Coordinates, GivenBounds, Schema
-from dpmondrian.show import warn_of_few_rows, warn_of_promise
-from dpmondrian.tables import PersonLimit, Reader, Table
-
-if TYPE_CHECKING:
-    from dpmondrian.accounts import Budget, Checkpoint
+from dpmondrian.common.checks import check_integer
+from dpmondrian.fitting import Fitter
+from dpmondrian.release import Clusters, Description, Hierarchy, Labeller, Qualities, Quality, Release
+from dpmondrian.tables import frame_of
 
 __all__ = ["DPM"]
 
-_Parameters = ParamSpec("_Parameters")
 
-
-def named_only(init: Callable[_Parameters, None]) -> Callable[_Parameters, None]:
-    """Return a constructor that says what to write instead where a parameter is given by its place.
-
-    It quotes nothing: whoever takes the constructor for `fit` gives it a table.
-    """
-
-    @wraps(init)
-    def checked(*places: _Parameters.args, **parameters: _Parameters.kwargs) -> None:
-        if len(places) > 1:  # the first one is the estimator itself
-            raise ParameterError(
-                "The parameters of DPM are keyword-only.",
-                "Write DPM(n_clusters=5) for five clusters, DPM(epsilon=1.0, bounds=(0, 100)) for a budget and bounds; pass the rows to fit.",
-                got="a positional argument, which is the number of clusters in KMeans but not in DPM",
-            )
-        init(*places, **parameters)
-
-    return checked
-
-
-class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Fitter, BaseEstimator):  # type: ignore[misc]
     """Differentially private clustering that does not need the number of clusters.
 
-    DPM cuts the data along columns where it is sparse between two peaks, selects every cut privately, merges leaves
-    that are connected by rows, and releases noisy centres and sizes. See ``docs/how-it-works.md`` for an illustrated explanation.
+    A fit releases cells: many small groups of rows with noisy centres and sizes. Without `n_clusters`, it then finds out what is
+    apart, and how surely; with `n_clusters`, it moves that many centres to where the rows are. Clusters for every other k follow from
+    the cells at no further cost (`clusters`). See ``docs/how-it-works.md`` for an illustrated explanation.
 
     Parameters
     ----------
@@ -82,9 +39,9 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         scale for a positive column whose values differ by ratios, such as incomes. A list of strings instead of a pair
         declares categories, ``{"plan": ["basic", "premium"]}``; see `Category`.
     n_clusters : int, default=None
-        If None, the number of clusters is determined from the data (valleys and bridges). If given, the tree cuts wherever the data
-        is emptiest, its many leaves are merged into `n_clusters` clusters, and private Lloyd steps refine them (the paper's
-        variant only merges, into at most `n_clusters`).
+        If None, the clusters are those that the data proves to be apart; there may be only one. If given, the cells are merged into
+        `n_clusters` clusters, and private Lloyd steps refine them (the paper's variant merges the leaves of its tree, into at most
+        `n_clusters`).
     variant : {"default", "paper"}, default="default"
         "paper" uses the paper's scores, budget shares, composition and averages, corrected where its guarantee failed.
     rows_per_person : int, default=1
@@ -96,46 +53,52 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
     on_missing : {"error", "drop", "middle"}, default="error"
         How to handle missing or infinite values: raise an error, drop the row, or replace them with the middle of the bounds.
     max_depth : int, default=None
-        Maximum number of levels of cuts, from 0 to 12. If None, 12, or 7 with `n_clusters` and in the paper's variant.
-    windows : int, default=128
-        Number of the narrowest intervals per column in which rows are counted (default variant), from 2 to 2**14. Valleys are
-        also searched for in intervals of 2, 4, ... times their width, up to a sixteenth of the range.
+        Maximum number of levels of cuts, from 0 to 12. If None, 10 (12 with more than 128 clusters), or 7 in the paper's variant. The
+        number of rows decides how many of them are used.
+    windows : int, default=None
+        Number of intervals per column in which rows are counted, from 2 to 2**14. If None, 128 to 1024: fewer for more columns.
     t, q : float, default=0.3, 1/12
         Shape of the centreness score, ``t >= 2q``.
     alpha : float, default=None
-        Weight of emptiness, used with `n_clusters` and in the paper's variant. If None, 5 as in the paper, but 3 if leaves are
-        merged into k clusters, which gives more leaves to merge. The 3 helped on data without valleys (UCI Letters) and made no
-        clear difference elsewhere.
+        Weight of emptiness. If None, 3, or 5 in the paper's variant.
     min_cluster_size : int, default=None
-        Minimum noisy number of rows on each side of a cut. If None, 1/192 of all rows (1/128 with `n_clusters` and in the
-        paper's variant), and above the noise. A number is used as given, even below the noise, but without `n_clusters` never
-        less than 1/1024 of all rows.
+        Minimum noisy number of rows on each side of a cut of the tree. If None, 1/512 of all rows (1/128 in the paper's variant), and
+        above the noise. A number is used as given, even below the noise.
     budget_shares : mapping, default=None
-        Shares of the budget for "splits", "counts", "bridges" and "centres". With `n_clusters` there are no bridges; the
-        paper's variant has an "interval" instead.
-    directions : int, default=0
-        Number of public directions, from 0 to 64, along which cuts can be made in addition to the columns: weighted sums of the
-        scaled columns (excluding integer columns with fewer than 128 values), for clusters that no single column separates. They
-        cost no budget, but each takes as much time as a column. Rules in `tree_` may refer to them (``release_.directions``
-        contains the weights). Centres and distances still use the columns, so clusters that are much longer than the gap
-        between them are cut well but labelled poorly. Not available in the paper's variant.
-    accountant : {"zcdp", "pld"}, default="zcdp"
-        How the costs of all draws are converted to epsilon. "pld" composes their privacy losses, which needs about 2.5 % less
-        noise for the same guarantee, and draws noise in smaller steps. Requires ``delta > 0``; not available in the paper's
-        variant.
+        Shares of the budget for "splits" and "counts" of the tree, for "cells", "clusters" and (unless ``profiles=False``) "profiles"; in the paper's variant for
+        "interval", "counts", "splits" and "centres". If None, chosen by the number of columns and whether k is given.
+    accountant : {"auto", "zcdp", "pld"}, default="auto"
+        How the costs of all draws are converted to epsilon: from their sum in zero-concentrated differential privacy ("zcdp"), or
+        from their composed privacy losses ("pld"), which mostly needs 2 to 6 % less noise for the same guarantee, and draws noise
+        in smaller steps. "auto" uses the one that needs less noise; ``privacy_.accountant`` says which it was. "pld" requires
+        ``delta > 0`` and is not available in the paper's variant.
+    profiles : bool or list of str, default=True
+        Columns of which a tenth of the budget releases a histogram per cluster, and with them the quality of the clusters: True for
+        all of them, False for none at no cost. Fewer columns have less noise each. The paper's variant has none.
     random_state : int, RandomState, Generator or None, default=None
         None draws secure noise. Any other value makes the run reproducible, for research only: its result must not be released.
 
     Attributes
     ----------
-    cluster_centers_ : ndarray of shape (n_clusters_, n_features_in_)
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Released centres, largest cluster first. A categorical column is replaced by one column per category, with its share in
         the cluster (``release_.schema.centre_names``).
-    cluster_sizes_ : ndarray of shape (n_clusters_,)
-        Released noisy sizes, so not integers: the number of rows nearest to each centre (in the paper's variant, of the leaves).
+    cluster_sizes_ : ndarray of shape (n_clusters,)
+        Released noisy sizes, so not integers (in the paper's variant, those of the leaves).
     n_clusters_ : int
+    certainty_ : ndarray of shape (n_clusters,) or None
+        How sure it is that each cluster is apart from the others, from 0 to 1. None with `n_clusters` and in the paper's variant.
+    cells_ : Coreset or None
+        The released cells, of which `clusters` are made. None in the paper's variant.
     tree_ : Tree
-        Released cuts with their strengths; prints as rules. ``tree_.cut(k)`` gives other clusters of the same leaves.
+        Released cuts; prints as rules.
+    hierarchy_ : Hierarchy
+        How the cells go together step by step; can be plotted.
+    profiles_ : DataFrame
+        Quartiles, standard deviations and shares of every cluster and of all rows, with 95 % intervals; pandas, or polars where the rows
+        came as that. ``release_.profiles`` has the histograms. None without `profiles`.
+    quality_ : Quality or None
+        Silhouette and share of explained variance, with 95 % intervals. None without `profiles`.
     privacy_ : PrivacyStatement
         The privacy guarantee and every draw behind it. Prints as text; use ``to_json()`` for machines.
     release_ : Release
@@ -144,208 +107,19 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         Sensitive: cluster of every row of `X`, -1 for rows dropped because of missing values. Not kept in pickles, copies or
         files.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Defined only if the table has column names.
 
     Examples
     --------
     >>> import numpy as np
-    >>> rows = np.vstack([np.full((5000, 2), 20.0), np.full((5000, 2), 80.0)])
+    >>> rows = np.random.default_rng(0).normal(np.repeat([[20.0, 20.0], [80.0, 80.0]], 5000, axis=0), 5.0)
     >>> model = DPM(epsilon=1.0, delta=1e-7, bounds=(0, 100)).fit(rows)
     >>> model.n_clusters_
     2
+    >>> model.clusters(4).sizes.shape
+    (4,)
     """
-
-    @named_only
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-7,
-        bounds: Bounds = None,
-        n_clusters: int | None = None,
-        variant: str = "default",
-        rows_per_person: int = 1,
-        person_id: str | None = None,
-        on_missing: str = "error",
-        max_depth: int | None = None,
-        windows: int = 128,
-        t: float = 0.3,
-        q: float = 1 / 12,
-        alpha: float | None = None,
-        min_cluster_size: int | None = None,
-        budget_shares: dict[str, float] | None = None,
-        directions: int = 0,
-        accountant: str = "zcdp",
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.n_clusters = n_clusters
-        self.variant = variant
-        self.rows_per_person = rows_per_person
-        self.person_id = person_id
-        self.on_missing = on_missing
-        self.max_depth = max_depth
-        self.windows = windows
-        self.t = t
-        self.q = q
-        self.alpha = alpha
-        self.min_cluster_size = min_cluster_size
-        self.budget_shares = budget_shares
-        self.directions = directions
-        self.accountant = accountant
-        self.random_state = random_state
-
-    def check_parameters(self) -> None:
-        """Raise `ParameterError` if a parameter other than the bounds is invalid. Reads and spends nothing."""
-        self._settings()
-
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        budget: Budget | str | Path | None = None,
-        checkpoint: Checkpoint | str | Path | None = None,
-        progress: Callable[[str, int, int], None] | None = None,
-        resources: Resources | None = None,
-        data_set: str | None = None,
-    ) -> DPM:
-        """Cluster the rows of `X`. Each fit spends the budget, including repeated fits on the same rows.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_features)
-            In memory: NumPy array, or pandas, polars or Arrow table. Larger than memory: path, glob pattern or folder of Parquet,
-            CSV or Arrow files, a list of these, or a list of `dpmondrian.tables.Source` to specify a delimiter or a query; DuckDB
-            relation; polars LazyFrame; Arrow Dataset; function that returns a new Arrow RecordBatchReader on each call. From these,
-            only the columns named in `bounds` are read. On a cluster: Spark or Dask DataFrame, Dask Array; dpmondrian must be
-            installed on the workers.
-        y : ignored
-        budget : Budget or path of its file, optional
-            The budget of this data set. It is charged before the first value is released, and refuses charges that would exceed its
-            total.
-        checkpoint : path, optional
-            File that records released values as they are drawn; it contains nothing exact. If the fit is killed, the same call
-            resumes it: earlier draws are read from the file, and nothing is spent twice. Never resume two copies of one file. The
-            file of a finished run is refused (`FinishedRunError`, which carries the release): delete it to start a new run.
-        progress : callable, optional
-            Called with the name of the current draw, the number of completed draws and the total number of draws, in the thread that
-            computes.
-        resources : Resources, optional
-            Memory, threads and folder for temporary data, for tables on this machine.
-        data_set : str, optional
-            Name of the data set, published with the release. If None, the name in the budget file, if any.
-
-        Returns
-        -------
-        self : DPM
-
-        Notes
-        -----
-        When called from the main thread, the fit runs in another thread. Exceptions from signal handlers, such as KeyboardInterrupt,
-        are raised within a second, and nothing is charged or drawn afterwards. Earlier charges remain; a `checkpoint` keeps what
-        was drawn for them.
-        """
-        settings = self._settings()
-        seed = check.seed_of(self.random_state)
-        check.check_fit_options(budget, progress, resources)
-        secure = seed is None and OBSERVER.get() is None
-        if secure:
-            warn_of_promise(settings, stacklevel=2)
-        else:
-            warnings.warn(
-                "random_state is set: the noise of this run can be reproduced, so its result protects nobody and must not "
-                "be released. Use random_state=None for results that you want to publish.",
-                NotReleasableWarning,
-                stacklevel=2,
-            )
-        remarks: list[Warning] = []
-        try:
-            work = partial(
-                self._fit, X, settings, seed, secure, budget, checkpoint, progress, resources, data_set, remarks
-            )
-            undisturbed(carried(X, work))
-        finally:
-            for remark in remarks:
-                warnings.warn(remark, stacklevel=2)
-        if secure:
-            warn_of_few_rows(self.release_, settings, stacklevel=2)
-        return self
-
-    def _fit(
-        self,
-        X: Any,
-        settings: Settings,
-        seed: int | None,
-        secure: bool,
-        budget: Budget | str | Path | None,
-        checkpoint: Checkpoint | str | Path | None,
-        progress: Callable[[str, int, int], None] | None,
-        resources: Resources | None,
-        data_set: str | None,
-        remarks: list[Warning],
-    ) -> None:
-        """Cluster the rows and set the fitted attributes; add to the remarks what to warn of."""
-        bounds = GivenBounds(self.bounds)
-        source = open_source(X, Reader(bounds.categories, self.person_id), bounds.names)
-        head = source.head
-        schema = bounds.schema(head.names, head.whole)
-        self._check_categories(schema, settings, head)
-        coordinates = Coordinates(schema, settings.directions)
-        plan = make_plan(settings)
-        facts = run_facts(
-            settings,
-            schema,
-            plan,
-            self.on_missing,
-            seed,
-            named=head.named,
-            charged=budget is not None,
-            data_set=data_set,
-        )
-        with ExitStack() as stack:
-            journal = stack.enter_context(held_journal(checkpoint, facts, len(plan.draws)))
-            spending = Spending(budget, journal, settings, schema, progress, data_set, secure)
-            door = Door(plan, settings.rows_per_person, seed, spending.before_draw, journal)
-            limit = PersonLimit(settings.rows_per_person, door.person_key()) if self.person_id is not None else None
-            resources = resources or Resources()
-            engine = stack.enter_context(source.engine(coordinates, self.on_missing, limit, resources))
-            clusters = cluster(engine, door, coordinates.schema, settings)
-            centres, centre_errors = released_centres(clusters, coordinates)
-            statement = make_statement(
-                door.plan,
-                door.close(),
-                schema,
-                settings.rows_per_person,
-                settings.variant,
-                door.secure,
-                self.person_id,
-                spending.earlier_fits,
-            )
-            release = Release(
-                schema=schema,
-                named=head.named,
-                centres=centres,
-                centre_errors=centre_errors,
-                sizes=clusters.sizes,
-                size_errors=clusters.size_errors,
-                tree=released_tree(clusters, coordinates, counted_in(settings.rows_per_person, settings.person_id)),
-                privacy=statement,
-                parameters={"on_missing": self.on_missing} | settings.beyond_privacy(),
-                origin=spending.origin,
-            )
-            with lasting():  # a model that somebody has gone on to use is not changed under their hands
-                self._take(release)
-                if not head.text_names:  # scikit-learn's convention: feature names are text or not there
-                    del self.feature_names_in_
-            remarks += spending.finish(release)
-            if isinstance(source, LocalSource) and isinstance(source.rows, Table) and isinstance(engine, LocalEngine):
-                labels = self._fitted_labels(source.rows, engine, clusters.cluster_of_node, limit)
-                with lasting():
-                    self._labels = labels
 
     @property
     def labels_(self) -> NDArray[np.int32]:
@@ -358,15 +132,16 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         return labels
 
     def fit_predict(self, X: Any, y: Any = None, **options: Any) -> Any:
-        """Cluster the rows of `X` and return the nearest cluster of every row; see `fit` and `predict`."""
+        """Cluster the rows of `X` and return the cluster of every row; see `fit` and `predict`."""
         self.fit(X, y, **options)
         return self._labels if "_labels" in self.__dict__ else self.predict(X)
 
     def predict(self, X: Any) -> Any:
-        """Return the nearest cluster of every row. The result is sensitive and must not be published.
+        """Return the cluster of every row. The result is sensitive and must not be published.
 
-        Rows are assigned to the nearest centre, as in KMeans; at the edges, this may be a different cluster than the one whose rule
-        in `tree_` the row matches. Rows are clipped to the bounds first. Columns of a named table can be in any order. With
+        With `n_clusters`, that is the cluster with the nearest centre, as in KMeans. Otherwise it is the part of the space, between
+        the gaps that were found, in which the row lies. Either way it may be a different cluster than the one whose rule in `tree_`
+        the row matches. Rows are clipped to the bounds first. Columns of a named table can be in any order. With
         ``on_missing="drop"``, a row with missing values gets the label -1.
 
         Parameters
@@ -380,7 +155,8 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             For a Spark DataFrame, a column to use with it: ``X.withColumn("cluster", model.predict(X))``. For a Dask DataFrame or
             Array, a Dask Series or Array. Both are evaluated lazily.
         """
-        return undisturbed(carried(X, lambda: self._source(X).labels(self._labeller.labels, Resources())))
+        check_is_fitted(self)
+        return Labeller.of(self.release_, self.on_missing).predict(X)
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return the distance of every row to every centre. The result is sensitive and must not be published.
@@ -389,16 +165,109 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         distance. On a log scale, they are differences of logarithms. Rows are clipped to the bounds first. Only for tables on this
         machine.
         """
-        return undisturbed(partial(self._distances, X))
+        check_is_fitted(self)
+        return Labeller.of(self.release_, self.on_missing).transform(X)
 
-    def _distances(self, X: Any) -> NDArray[np.float64]:
-        source = self._source(X)
-        if not isinstance(source, LocalSource):
-            raise DataError(
-                "Distances are not computed for tables on a cluster.",
-                "Call predict, or transform with a part of the table in memory.",
-            )
-        return source.mapped(self._labeller.distances, np.empty((0, self.n_clusters_)), Resources())
+    def clusters(self, k: int) -> Clusters:
+        """Return k clusters made of the released cells. Reads no rows and spends nothing, for any k and as often as you like.
+
+        Parameters
+        ----------
+        k : int
+            Number of clusters, from 1 to the number of cells. Whatever k is, the rows are divided into as many segments; only
+            `certainty_` says whether clusters are apart.
+
+        Returns
+        -------
+        clusters : Clusters
+            Centres, sizes, their errors, and the share of the variance that the clusters explain. Prints as a table; its `predict`
+            labels rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> rows = np.repeat(np.array([[10.0], [40.0], [90.0]]), 5000, axis=0)
+        >>> model = DPM(bounds=(0, 100)).fit(rows)
+        >>> model.clusters(2).sizes.round(-3)
+        array([10000.,  5000.])
+        """
+        check_is_fitted(self)
+        return self.release_.clusters(k)
+
+    def qualities(self, ks: Iterable[int] | None = None) -> Qualities:
+        """Return how much of the variance `clusters` explain, for several k. Reads no rows and spends nothing.
+
+        Parameters
+        ----------
+        ks : iterable of int, optional
+            If None, from 1 to 20, or to the number of cells.
+
+        Returns
+        -------
+        qualities : Qualities
+            Prints as a table, and can be plotted.
+        """
+        check_is_fitted(self)
+        return self.release_.qualities(ks)
+
+    def explain(self, cluster: int) -> Description:
+        """Return all that is known of one cluster, in words. Reads no rows and spends nothing.
+
+        Parameters
+        ----------
+        cluster : int
+            Its number, from 0 to ``n_clusters_ - 1``.
+        """
+        check_is_fitted(self)
+        from dpmondrian.show.texts import cluster_text
+
+        check_integer("cluster", cluster, 0, self.n_clusters_ - 1, "Clusters are numbered from 0.")
+        return Description(cluster_text(self.release_, cluster))
+
+    def sample(self, n_rows: int, random_state: int | None = None) -> Any:
+        """Return synthetic rows, drawn from the released clusters, cells and profiles. Reads no rows and spends nothing.
+
+        Parameters
+        ----------
+        n_rows : int
+        random_state : int, optional
+            Makes the rows reproducible. It endangers nothing: what is drawn from is released anyway.
+
+        Returns
+        -------
+        rows : DataFrame or ndarray
+            With the columns of the table, whole numbers and categories as such, all within the bounds; a frame of pandas, or polars
+            where the rows came as that. An array if the columns have no names.
+        """
+        check_is_fitted(self)
+        columns = self.release_.sample(n_rows, random_state)
+        if not self.release_.named:
+            return np.column_stack([values.astype(np.float64) for values in columns.values()])
+        return frame_of(columns, self.__dict__.get("_frames"))
+
+    @property
+    def profiles_(self) -> Any:
+        """Profiles of every cluster and of all rows as a tidy frame, or None."""
+        check_is_fitted(self)
+        profiles = self.release_.profiles
+        if profiles is None:
+            return None
+        rows = profiles.rows()
+        return frame_of({name: [row[name] for row in rows] for name in rows[0]}, self.__dict__.get("_frames"))
+
+    @property
+    def quality_(self) -> Quality | None:
+        """How good the clusters are, or None."""
+        check_is_fitted(self)
+        return self.release_.quality
+
+    @property
+    def hierarchy_(self) -> Hierarchy:
+        """How the released cells go together step by step."""
+        check_is_fitted(self)
+        if self.release_.cells is None:
+            raise AttributeError("The paper's variant releases no cells, so there is no hierarchy of them.")
+        return self.release_.hierarchy
 
     def plot(self, x: str | None = None, y: str | None = None, ax: Any = None) -> Any:
         """Plot clusters and cuts in two columns with matplotlib, and return the axes. Uses only released values.
@@ -416,7 +285,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         return plot_clusters(self.release_, x, y, ax)
 
     def save(self, path: str | Path) -> None:
-        """Save the release (centres, sizes, tree, privacy statement) atomically to a JSON file; see `Release.save`."""
+        """Save the release (centres, sizes, cells, tree, privacy statement) atomically to a JSON file; see `Release.save`."""
         check_is_fitted(self)
         self.release_.save(path)
 
@@ -443,70 +312,6 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
     @property
     def _n_features_out(self) -> int:
         return self.n_clusters_
-
-    def _settings(self) -> Settings:
-        """Check every parameter; nothing is read or spent before all are right."""
-        parameters = self.get_params(deep=False)
-        del parameters["random_state"]
-        return checked_settings(**parameters)
-
-    @staticmethod
-    def _check_categories(schema: Schema, settings: Settings, table: Table) -> None:
-        """Refuse categories where they cannot be used."""
-        if schema.categories.keys() != table.categories.keys():
-            raise ParameterError(
-                parameter="bounds",
-                rule="must be a mapping by column name or a Schema if it declares categories",
-                got="a list",
-                way_out=WayOut.NAME_COLUMNS,
-            )
-        check_columns(schema, settings)
-
-    def _missing_rule(self) -> int:
-        return MISSING_RULES[check.check_choice("on_missing", self.on_missing, tuple(MISSING_RULES))]
-
-    def _take(self, release: Release) -> None:
-        """Set the fitted attributes from a release, and nothing else."""
-        self.__dict__.pop("_labels", None)
-        self.release_ = release
-        self.cluster_centers_ = release.centres
-        self.cluster_sizes_ = release.sizes
-        self.n_clusters_ = len(release.centres)
-        self.tree_: Tree = release.tree
-        self.privacy_: PrivacyStatement = release.privacy
-        self.n_features_in_ = len(release.schema.columns)
-        if release.named:
-            self.feature_names_in_ = np.array(release.schema.names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-
-    def _source(self, X: Any) -> EngineSource:
-        """Return a table to predict on, with its columns in the order of the fit."""
-        check_is_fitted(self)
-        names = self.release_.schema.names if self.release_.named else None
-        reader = Reader(self.release_.schema.categories, self.person_id, person_needed=False, order=names)
-        source = open_source(X, reader, names)
-        n_columns = source.head.n_columns
-        if n_columns != self.n_features_in_:
-            raise DataError(
-                f"X has {n_columns} features, but {type(self).__name__} is expecting {self.n_features_in_} features as input."
-            )
-        return source
-
-    @property
-    def _labeller(self) -> Labeller:
-        self._missing_rule()
-        return Labeller.of(self.release_, self.on_missing)
-
-    def _fitted_labels(
-        self, table: Table, engine: LocalEngine, cluster_of_node: NDArray[np.int64], limit: PersonLimit | None
-    ) -> NDArray[np.int32]:
-        """Return the nearest cluster of every row of the fitted table; the node that a row is in is a hint."""
-        labeller, nodes = self._labeller, engine.nodes_of_rows()
-        if limit is not None:  # rows that were not kept may lack values, and nobody has been told yet
-            nodes = None
-            labeller = replace(labeller, on_missing="drop" if self.on_missing == "error" else self.on_missing)
-        return labeller.hinted_labels(table, engine.threads, nodes, cluster_of_node)
 
     def _repr_html_(self) -> str:
         """Return what notebooks show: the released clusters, or scikit-learn's display before a fit."""

@@ -17,6 +17,8 @@
     NotReleasableWarning (UserWarning)     the noise of this run can be reproduced: research only
     WeakPromiseWarning (UserWarning)       epsilon or delta is so large that the guarantee is weak
     FewRowsWarning (UserWarning)           too few rows for this budget: expect noise
+    OneClusterWarning (UserWarning)        clusters were looked for and none is apart from the rest
+    MisfitWarning (UserWarning)            bounds or categories do not fit the rows, judging by what was released
 
 An error is made from fields: what is wrong (of a parameter: its name and rule), the value that was given, and a way out. `str`
 puts them together as a sentence for Python; another front end, such as the command line, has its own `Wording`.
@@ -31,7 +33,7 @@ from copy import copy
 from enum import Enum
 from numbers import Number
 from pathlib import PurePath
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from dpmondrian.common.printable import printable
 
@@ -43,7 +45,9 @@ __all__ = [
     "DataError",
     "FewRowsWarning",
     "FinishedRunError",
+    "MisfitWarning",
     "NotReleasableWarning",
+    "OneClusterWarning",
     "OutputError",
     "ParameterError",
     "PlotsMissingError",
@@ -54,14 +58,15 @@ __all__ = [
     "Wording",
 ]
 
-LONGEST_VALUE = 200
-"""Longer texts of a value are cut off: it is quoted so that it can be recognised, not to be read."""
+LONGEST_VALUE = 200  # longer texts of a value are cut off: it is quoted so that it can be recognised, not to be read
 
 
 class WayOut(Enum):
     """Ways out that name parameters or Python objects, so that each front end has its own words; these are Python's."""
 
     LET_DPM_CHOOSE = "Use None to let DPM choose."
+    FIT_WITH_K = "For more clusters, fit with n_clusters; that is another release, which spends from the budget again."
+    RELEASE_CELLS = "Fit with variant='default'."
     GIVE_BOUNDS = (
         "Pass bounds that are known without the data, for example bounds={'age': (0, 120), 'children': (0, 12, 'int')}, or "
         "bounds=(0, 1) for all columns."
@@ -72,6 +77,7 @@ class WayOut(Enum):
     )
     DROP_UNKNOWN_PEOPLE = "Use on_missing='drop' or on_missing='middle' to drop rows whose person is unknown."
     NAME_COLUMNS = "Pass the bounds as a mapping, for example bounds={'age': (0, 120), 'plan': ['basic', 'premium']}."
+    NAME_FORMAT = "Rename or convert it, or name its format: dpmondrian.Source(path, kind='csv')."
     NUMBER_COLUMNS = "For an array, which has no column names, pass a list of pairs."
     OTHER_FOLDER = "Use another folder (TMPDIR, or Resources(folder=...)), or increase the memory limit."
     MORE_SPACE = "Use a folder with more space (TMPDIR, or Resources(folder=...)), or increase the memory limit."
@@ -93,6 +99,10 @@ class Wording:
     def parameter(self, name: str, of: str) -> str:
         """Return what a parameter is called after "The"."""
         return f"{name!r} parameter" + (f" of {of}" if of else "")
+
+    def fact(self, name: str, column: str) -> str:
+        """Return what a fact about a column is called after "The"."""
+        return f"{name!r} of column {column!r}"
 
     def setting(self, name: str, value: Any) -> str:
         """Return a parameter with the value that makes something an error."""
@@ -133,6 +143,15 @@ class DPMondrianError(Exception):
         Settings without which there would be no error.
     where : str
         The file that holds the wrong value; what it holds are keys then, not parameters.
+
+    Examples
+    --------
+    >>> from dpmondrian import DPM
+    >>> try:
+    ...     DPM(epsilon=-1, bounds=(0, 1)).check_parameters()
+    ... except DPMondrianError as error:
+    ...     error.parameter, error.value, error.way_out
+    ('epsilon', '-1', 'Common values are between 0.1 and 3.')
     """
 
     def __init__(
@@ -162,6 +181,11 @@ class DPMondrianError(Exception):
         self.where = where
         super().__init__(self.sentence())
 
+    @classmethod
+    def broken(cls, parameter: str, rule: str, value: Any, way_out: str | WayOut = "", **fields: Any) -> Self:
+        """Return the error for a parameter that breaks its rule."""
+        return cls(parameter=parameter, rule=rule, value=value, way_out=way_out, **fields)
+
     def __str__(self) -> str:
         return self.sentence()
 
@@ -179,8 +203,9 @@ class DPMondrianError(Exception):
         return printable(" ".join(filter(None, parts)))
 
     def _subject_and_rule(self, words: Wording) -> str:
+        words = PYTHON if self.where else words  # what a file holds is called the same everywhere
         if self.column is not None:
-            return f"The {self.parameter!r} of column {self.column!r} {self.rule}"
+            return f"The {words.fact(self.parameter, self.column)} {self.rule}"
         name = f"{self.parameter!r} key" if self.where else words.parameter(self.parameter, self.of)
         return f"The {name} {self.rule}"
 
@@ -217,8 +242,7 @@ def _text_of(value: Any) -> str:
     return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}..."
 
 
-_MOST_QUOTED = 6
-"""Longer lists may be a column of the table."""
+_MOST_QUOTED = 6  # longer lists may be a column of the table
 
 
 def _is_plain(value: Any) -> bool:
@@ -231,39 +255,133 @@ def _is_plain(value: Any) -> bool:
 
 
 class ParameterError(DPMondrianError, ValueError):
-    """A parameter is invalid. The message names the parameter, the rule, the value and a solution."""
+    """A parameter is invalid. The message names the parameter, the rule, the value and a solution.
+
+    Examples
+    --------
+    >>> from dpmondrian import DPM
+    >>> DPM(epsilon=-1, bounds=(0, 1)).check_parameters()
+    Traceback (most recent call last):
+    ...
+    dpmondrian.exceptions.ParameterError: The 'epsilon' parameter must be a finite number from 1e-06 to 1e+06. Got -1 instead. Common values are between 0.1 and 3.
+    """
 
 
 class BoundsError(ParameterError):
-    """Bounds are missing, reversed, equal, not finite, or do not match the columns."""
+    """Bounds are missing, reversed, equal, not finite, or do not match the columns.
+
+    Examples
+    --------
+    >>> from dpmondrian import Column
+    >>> Column("age", 120, 0)
+    Traceback (most recent call last):
+    ...
+    dpmondrian.exceptions.BoundsError: The 'bounds' of column 'age' must satisfy lower < upper. Got (120, 0) instead. Swap them, or remove the column if it cannot vary.
+    """
 
 
 class DataError(DPMondrianError, ValueError):
-    """The table has a shape, type or missing value that cannot be used."""
+    """The table has a shape, type or missing value that cannot be used.
+
+    Examples
+    --------
+    >>> from dpmondrian import DPM
+    >>> try:
+    ...     DPM(bounds=(0, 1)).fit([[0.5], [float("nan")]])
+    ... except DataError as error:
+    ...     print(error.because)
+    {'on_missing': 'error'}
+    """
 
 
 class ReleaseFileError(DPMondrianError, ValueError):
-    """A file is not a saved release, is damaged, or has a newer format."""
+    """A file is not a saved release, is damaged, or has a newer format.
+
+    Examples
+    --------
+    >>> from dpmondrian import Release
+    >>> Release.from_json("{}")
+    Traceback (most recent call last):
+    ...
+    dpmondrian.exceptions.ReleaseFileError: This is not a saved release: the field 'format' must be 'dpmondrian release'.
+    """
 
 
 class OutputError(DPMondrianError, OSError):
-    """A result cannot be written to its destination. Existing files are unchanged."""
+    """A result cannot be written to its destination. Existing files are unchanged.
+
+    Examples
+    --------
+    >>> from dpmondrian import Column, Schema, TableSchema, write_schema
+    >>> try:
+    ...     write_schema(TableSchema(Schema((Column("age", 0, 120),))), "no/such/folder/schema.toml")
+    ... except OutputError as error:
+    ...     print(error.way_out)
+    Create it first, or choose another one.
+    """
 
 
 class RandomnessError(DPMondrianError, OSError):
-    """The secure random generator of this system is missing or broken. Nothing was drawn with it."""
+    """The secure random generator of this system is missing or broken. Nothing was drawn with it.
+
+    Examples
+    --------
+    It is an `OSError` too, so code that handles failures of the system handles it.
+
+    >>> issubclass(RandomnessError, OSError)
+    True
+    """
 
 
 class PlotsMissingError(DPMondrianError):
-    """Plots are not available because matplotlib is not installed."""
+    """Plots are not available because matplotlib is not installed.
+
+    Examples
+    --------
+    Where plots are optional:
+
+    >>> from dpmondrian import Column, Schema, forecast
+    >>> try:
+    ...     axes = forecast(20_000, Schema((Column("age", 0, 120),))).plot()
+    ... except PlotsMissingError:
+    ...     axes = None
+    """
 
 
 class BudgetError(DPMondrianError, RuntimeError):
-    """A plan or a draw would cost more than the budget allows. Nothing was released."""
+    """A plan or a draw would cost more than the budget allows. Nothing was released.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from dpmondrian import DPM, Budget
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     budget = Budget.create(f"{folder}/budget.json", epsilon=1.0, delta=1e-6, data_set="patients")
+    ...     try:
+    ...         DPM(epsilon=2.0, bounds=(0, 1)).fit([[0.5]], budget=budget)
+    ...     except BudgetError:
+    ...         print("Nothing was charged:", budget.read().spent_epsilon)
+    Nothing was charged: 0.0
+    """
 
 
 class CheckpointError(DPMondrianError, RuntimeError):
-    """A checkpoint is damaged, belongs to another run, is in use, or cannot be written. Everything released is kept in it."""
+    """A checkpoint is damaged, belongs to another run, is in use, or cannot be written. Everything released is kept in it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from dpmondrian import DPM
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     checkpoint = Path(folder, "run.ckpt")
+    ...     _ = checkpoint.write_text("something else")
+    ...     try:
+    ...         DPM(bounds=(0, 1)).fit([[0.5]], checkpoint=checkpoint)
+    ...     except CheckpointError as error:
+    ...         print("damaged" in str(error))
+    True
+    """
 
 
 class FinishedRunError(CheckpointError):
@@ -273,6 +391,18 @@ class FinishedRunError(CheckpointError):
     ----------
     release : Release
         The release of the run, already paid for, in case the process was killed before it could save it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from dpmondrian import DPM
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     first = DPM(bounds=(0, 1)).fit([[0.5]], checkpoint=f"{folder}/run.ckpt")
+    ...     try:
+    ...         DPM(bounds=(0, 1)).fit([[0.5]], checkpoint=f"{folder}/run.ckpt")
+    ...     except FinishedRunError as finished:
+    ...         finished.release.digest() == first.release_.digest()
+    True
     """
 
     def __init__(self, problem: str = "", way_out: str | WayOut = "", *, release: Any, **fields: Any) -> None:
@@ -281,12 +411,84 @@ class FinishedRunError(CheckpointError):
 
 
 class NotReleasableWarning(UserWarning):
-    """The run used a seed, so its noise can be reproduced and protects nobody."""
+    """The run used a seed, so its noise can be reproduced and protects nobody.
+
+    Examples
+    --------
+    Make sure that nothing of the kind is ever published:
+
+    >>> import warnings
+    >>> from dpmondrian import DPM
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", NotReleasableWarning)
+    ...     DPM(bounds=(0, 1), random_state=0).fit([[0.5]])
+    Traceback (most recent call last):
+    ...
+    dpmondrian.exceptions.NotReleasableWarning: random_state is set: the noise of this run can be reproduced, so its result protects nobody and must not be released. Use random_state=None for results that you want to publish.
+    """
 
 
 class WeakPromiseWarning(UserWarning):
-    """Epsilon or delta is so large that the guarantee for the people in the table is weak."""
+    """Epsilon or delta is so large that the guarantee for the people in the table is weak.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from dpmondrian import DPM
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", WeakPromiseWarning)
+    ...     DPM(epsilon=20, bounds=(0, 1)).fit([[0.5]])
+    Traceback (most recent call last):
+    ...
+    dpmondrian.exceptions.WeakPromiseWarning: epsilon = 20 gives almost no protection: probabilities may differ by a factor of exp(20). Common values are between 0.1 and 3.
+    """
 
 
 class FewRowsWarning(UserWarning):
-    """Judging by its released count, the table has too few rows for clusters to be found with this budget."""
+    """Judging by its released count, the table has too few rows for clusters to be found with this budget.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from dpmondrian import DPM
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     model = DPM(bounds=(0, 1)).fit([[0.5]] * 100)
+    >>> any(warning.category is FewRowsWarning for warning in caught)
+    True
+    """
+
+
+class MisfitWarning(UserWarning):
+    """Judging by released centres and shares, bounds clip nearly all values of a column, or its categories match none.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from dpmondrian import DPM
+    >>> metres = np.random.default_rng(0).normal(1.7, 0.1, (20_000, 1))
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     model = DPM(epsilon=5.0, bounds=(100, 250)).fit(metres)  # centimetres
+    >>> [warning.category.__name__ for warning in caught if warning.category is MisfitWarning]
+    ['MisfitWarning']
+    """
+
+
+class OneClusterWarning(UserWarning):
+    """Nothing could be seen that is apart from the rest, so there is one cluster. The release still holds segments for every k.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from dpmondrian import DPM
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     model = DPM(bounds=(0, 1)).fit(np.linspace(0, 1, 5000)[:, None])
+    >>> [warning.category.__name__ for warning in caught], model.n_clusters_
+    (['OneClusterWarning'], 1)
+    >>> model.clusters(2).sizes.shape
+    (2,)
+    """

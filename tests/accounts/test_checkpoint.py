@@ -24,10 +24,10 @@ def path(tmp_path):
 
 def begin(path, facts=FACTS, *, finished=False):
     """Write a run of two draws, and return its id."""
-    with Checkpoint(path).held(facts, 3) as journal:
+    with Checkpoint(path).held(facts) as journal:
         journal.begin()
-        journal.keep("count", 0, FIRST)
-        journal.keep("coarse sums", None, SECOND)
+        journal.keep("count", 0, 0.5, FIRST)
+        journal.keep("coarse sums", None, 0.5, SECOND)
         if finished:
             journal.finish(SHA)
         return journal.run
@@ -39,22 +39,22 @@ def names_beside(path):
 
 def test_what_is_kept_is_found_again(path):
     run = begin(path)
-    with Checkpoint(str(path)).held(FACTS, 3) as journal:
+    with Checkpoint(str(path)).held(FACTS) as journal:
         assert (journal.run, journal.n_kept, journal.release, journal.path) == (run, 2, None, path)
-        np.testing.assert_array_equal(journal.recall("count", 0, (2,)), FIRST)
-        np.testing.assert_array_equal(journal.recall("coarse sums", None, (2, 2)), SECOND)
-        assert journal.recall("radius", 1, (1,)) is None
-        journal.keep("radius", 1, np.array([3]))
+        np.testing.assert_array_equal(journal.recall("count", 0, 0.5, (2,)), FIRST)
+        np.testing.assert_array_equal(journal.recall("coarse sums", None, 0.5, (2, 2)), SECOND)
+        assert journal.recall("radius", 1, 0.5, (1,)) is None
+        journal.keep("radius", 1, 0.5, np.array([3]))
         journal.finish(SHA)
     state = Checkpoint(path).read()
     assert [(draw.name, draw.level) for draw in state.draws] == [("count", 0), ("coarse sums", None), ("radius", 1)]
-    assert (state.run, state.facts, state.n_planned, state.release) == (run, FACTS, 3, SHA)
+    assert (state.run, state.facts, state.release) == (run, FACTS, SHA)
 
 
 def test_every_line_is_json_and_owned(path):
     begin(path, finished=True)
     header, first, second, end = map(json.loads, path.read_text().splitlines())
-    assert (header["format"], header["format_version"], header["facts"]) == ("dpmondrian checkpoint", 2, FACTS)
+    assert (header["format"], header["format_version"], header["facts"]) == ("dpmondrian checkpoint", 3, FACTS)
     assert (first["draw"], first["level"], first["values"]) == ("count", 0, FIRST.tolist())
     assert second["shape"] == [2, 2]
     assert end["finished"] == SHA
@@ -63,7 +63,7 @@ def test_every_line_is_json_and_owned(path):
 
 
 def test_no_file_is_made_before_the_first_draw(path):
-    with Checkpoint(path).held(FACTS, 3):
+    with Checkpoint(path).held(FACTS):
         pass
     assert not path.exists()
     assert Checkpoint(path).read() is None
@@ -76,28 +76,35 @@ def test_runs_have_different_ids(path, tmp_path):
 def test_a_finished_run_makes_no_more_draws(path):
     begin(path, finished=True)
     before = path.read_bytes()
-    with Checkpoint(path).held(FACTS, 3) as journal:
+    with Checkpoint(path).held(FACTS) as journal:
         assert journal.release == SHA
-        journal.recall("count", 0, (2,))
-        journal.recall("coarse sums", None, (2, 2))
+        journal.recall("count", 0, 0.5, (2,))
+        journal.recall("coarse sums", None, 0.5, (2, 2))
         with pytest.raises(CheckpointError, match="different draws"):
-            journal.recall("radius", 1, (1,))
+            journal.recall("radius", 1, 0.5, (1,))
     assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize(
-    "asked", [("count", 1, (2,)), ("counts", 0, (2,)), ("count", 0, (1, 2)), ("count", None, (2,))]
+    "asked",
+    [
+        ("count", 1, 0.5, (2,)),
+        ("counts", 0, 0.5, (2,)),
+        ("count", 0, 0.5, (1, 2)),
+        ("count", None, 0.5, (2,)),
+        ("count", 0, 0.501, (2,)),
+    ],
 )
 def test_another_draw_than_the_kept_one_is_refused(path, asked):
     begin(path)
-    with Checkpoint(path).held(FACTS, 3) as journal, pytest.raises(CheckpointError, match="contains different draws"):
+    with Checkpoint(path).held(FACTS) as journal, pytest.raises(CheckpointError, match="contains different draws"):
         journal.recall(*asked)
 
 
 def test_a_run_that_ends_before_its_kept_draws_is_refused(path):
     begin(path)
-    with Checkpoint(path).held(FACTS, 3) as journal:
-        journal.recall("count", 0, (2,))
+    with Checkpoint(path).held(FACTS) as journal:
+        journal.recall("count", 0, 0.5, (2,))
         with pytest.raises(CheckpointError, match="contains different draws"):
             journal.finish(SHA)
 
@@ -114,7 +121,7 @@ def test_a_run_that_ends_before_its_kept_draws_is_refused(path):
 def test_another_run_is_refused_and_the_file_left_alone(path, facts, words):
     begin(path)
     before = path.read_bytes()
-    with pytest.raises(CheckpointError, match=words) as caught, Checkpoint(path).held(facts, 3):
+    with pytest.raises(CheckpointError, match=words) as caught, Checkpoint(path).held(facts):
         pytest.fail("the run must not begin")
     assert "101" not in str(caught.value)
     assert path.read_bytes() == before
@@ -122,13 +129,14 @@ def test_another_run_is_refused_and_the_file_left_alone(path, facts, words):
 
 def test_tuples_and_lists_are_the_same_facts(path):
     begin(path, {"columns": (1, 2)})
-    with Checkpoint(path).held({"columns": [1, 2]}, 3) as journal:
+    with Checkpoint(path).held({"columns": [1, 2]}) as journal:
         assert journal.n_kept == 2
 
 
 # --- damage
 
 
+@pytest.mark.slow
 def test_the_rest_of_a_line_is_dropped(path, monkeypatch):
     """Whatever a kill left of the last line, the whole lines before are kept and the run goes on."""
     monkeypatch.setattr(os, "fsync", lambda _: None)
@@ -139,13 +147,13 @@ def test_the_rest_of_a_line_is_dropped(path, monkeypatch):
         path.write_bytes(content[:n_bytes])
         n_kept = 1 if n_bytes >= len(header + first) - 1 else 0
         assert len(Checkpoint(path).read().draws) == n_kept
-        with Checkpoint(path).held(FACTS, 3) as journal:
+        with Checkpoint(path).held(FACTS) as journal:
             assert journal.n_kept == n_kept
             assert path.read_bytes() == content[:n_bytes], "nothing is changed before the run begins"
             journal.begin()
             if n_kept == 0:
-                journal.keep("count", 0, FIRST)
-            journal.keep("coarse sums", None, SECOND)
+                journal.keep("count", 0, 0.5, FIRST)
+            journal.keep("coarse sums", None, 0.5, SECOND)
         assert path.read_bytes() == content
 
 
@@ -191,7 +199,7 @@ def test_other_files_are_refused_and_left_alone(path, content):
     with pytest.raises(CheckpointError, match="damaged or not a checkpoint") as caught:
         Checkpoint(path).read()
     assert len(str(caught.value)) < 500
-    with pytest.raises(CheckpointError), Checkpoint(path).held(FACTS, 3):
+    with pytest.raises(CheckpointError), Checkpoint(path).held(FACTS):
         pytest.fail("the run must not begin")
     assert path.read_bytes() == content
 
@@ -214,21 +222,21 @@ def test_links_and_folders_are_refused(path, tmp_path):
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
     for name, words in (("link", "links"), ("dangling", "links"), ("folder", "EISDIR"), ("pipe", "regular file")):
-        with pytest.raises(CheckpointError, match=words), Checkpoint(tmp_path / name).held(FACTS, 3):
+        with pytest.raises(CheckpointError, match=words), Checkpoint(tmp_path / name).held(FACTS):
             pytest.fail("the run must not begin")
     os.link(path, tmp_path / "second name")
     with pytest.raises(CheckpointError, match="several hard links"):
         Checkpoint(path).read()
     with (
         pytest.raises(CheckpointError, match="folder that does not exist"),
-        Checkpoint(tmp_path / "no" / "x").held({}, 1),
+        Checkpoint(tmp_path / "no" / "x").held({}),
     ):
         pytest.fail("the run must not begin")
     assert not (tmp_path / "nowhere").exists()
 
 
 def test_a_link_that_comes_meanwhile_is_not_followed(path, tmp_path):
-    with Checkpoint(path).held(FACTS, 3) as journal:
+    with Checkpoint(path).held(FACTS) as journal:
         path.symlink_to(tmp_path / "nowhere")
         with pytest.raises(CheckpointError, match="someone else"):
             journal.begin()
@@ -248,12 +256,12 @@ def test_wrong_parameters():
 
 @pytest.mark.slow
 def test_a_second_run_on_the_same_file_is_refused_at_once(path):
-    with Checkpoint(path).held(FACTS, 3):
-        with pytest.raises(CheckpointError, match="is in use"), Checkpoint(path).held(FACTS, 3):
+    with Checkpoint(path).held(FACTS):
+        with pytest.raises(CheckpointError, match="is in use"), Checkpoint(path).held(FACTS):
             pytest.fail("the run must not begin")
         program = (
             "import sys\nfrom dpmondrian.accounts.checkpoint import Checkpoint\n"
-            "try:\n    Checkpoint(sys.argv[1]).held({}, 1).__enter__()\nexcept Exception as error:\n    print(error)"
+            "try:\n    Checkpoint(sys.argv[1]).held({}).__enter__()\nexcept Exception as error:\n    print(error)"
         )
         done = subprocess.run(
             [sys.executable, "-c", program, path], capture_output=True, text=True, timeout=600, check=True
@@ -263,7 +271,7 @@ def test_a_second_run_on_the_same_file_is_refused_at_once(path):
 
 
 def test_the_file_is_free_after_an_error(path):
-    with pytest.raises(ZeroDivisionError), Checkpoint(path).held(FACTS, 3):
+    with pytest.raises(ZeroDivisionError), Checkpoint(path).held(FACTS):
         _ = 1 / 0
     begin(path)
 
@@ -282,15 +290,15 @@ def test_values_are_on_the_disk_before_they_are_handed_over(path, monkeypatch):
 
     monkeypatch.setattr(os, "fsync", fsync)
     monkeypatch.setattr(os, "write", write)
-    with Checkpoint(path).held(FACTS, 3) as journal:
+    with Checkpoint(path).held(FACTS) as journal:
         journal.begin()
         assert calls[-2:] == ["file", "folder"]
         calls.clear()
-        journal.keep("count", 0, FIRST)
+        journal.keep("count", 0, 0.5, FIRST)
         assert calls == ["write", "file"]
     calls.clear()
-    with Checkpoint(path).held(FACTS, 3) as journal:
-        journal.recall("count", 0, (2,))
+    with Checkpoint(path).held(FACTS) as journal:
+        journal.recall("count", 0, 0.5, (2,))
         assert calls == ["file", "folder"], "the last life may have been killed before it had waited"
 
 
@@ -311,17 +319,17 @@ def test_an_error_of_the_disk_stops_the_run_and_it_can_be_continued(path, monkey
             real(handle, bytes(content[0][:n_bytes]))
         raise OSError(28, "No space left on device")
 
-    with Checkpoint(path).held(FACTS, 3) as journal:
+    with Checkpoint(path).held(FACTS) as journal:
         journal.begin()
-        journal.keep("count", 0, FIRST)
+        journal.keep("count", 0, 0.5, FIRST)
         monkeypatch.setattr(os, call, failing)
         with pytest.raises(CheckpointError, match=r"discarded before anyone saw it.*ENOSPC"):
-            journal.keep("coarse sums", None, SECOND)
+            journal.keep("coarse sums", None, 0.5, SECOND)
         monkeypatch.undo()
         with pytest.raises(AssertionError):  # nothing may follow half a line
-            journal.keep("coarse sums", None, SECOND)
+            journal.keep("coarse sums", None, 0.5, SECOND)
     assert b"coarse" not in path.read_bytes(), "of what is drawn again, nothing is left to be seen"
-    with Checkpoint(path).held(FACTS, 3) as journal:
+    with Checkpoint(path).held(FACTS) as journal:
         assert journal.n_kept == 1
 
 
@@ -329,7 +337,7 @@ def test_a_file_that_cannot_be_made_is_told_before_anything_is_drawn(path, monke
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    with Checkpoint(path).held(FACTS, 3) as journal:
+    with Checkpoint(path).held(FACTS) as journal:
         monkeypatch.setattr(os, "fsync", full)
         with pytest.raises(CheckpointError, match=r"nothing was drawn \(ENOSPC\)"):
             journal.begin()
@@ -342,8 +350,8 @@ def test_the_length_of_a_line_does_not_depend_on_what_was_drawn(path, tmp_path):
     lengths = set()
     for number, value in enumerate((0, -1, 7, 10**6, 2**63 - 1, -(2**63))):
         file = tmp_path / f"{number}.ckpt"
-        with Checkpoint(file).held(FACTS, 3) as journal:
+        with Checkpoint(file).held(FACTS) as journal:
             journal.begin()
-            journal.keep("count", 0, np.array([value, 0]))
+            journal.keep("count", 0, 0.5, np.array([value, 0]))
         lengths.add(len(file.read_bytes()))
     assert len(lengths) == 1

@@ -1,14 +1,12 @@
 """Random interrupts of real processes: ``make interrupts RUNS=500``. No test of the suite; half an hour for 500 on two cores.
 
-`dpm cluster` and `DPM.fit` are started with kernels that are in numba's cache and with an empty cache, and get SIGINT or SIGTERM at
-random moments. Each must end within two seconds, with exit code 130 or 143 or as `KeyboardInterrupt`, leave nothing
+`dpm cluster` and `DPM.fit` are started and get SIGINT or SIGTERM at random moments. Each must end within two seconds, with exit code 130 or 143 or as `KeyboardInterrupt`, leave nothing
 half-written, and say what the budget file says. Prints a line per run and a table; exit code 1 if there was a defect.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import random
 import signal
 import subprocess
@@ -51,7 +49,6 @@ class Kind:
 
     program: str
     number: signal.Signals
-    cold: bool
     lasts: float
 
     def moment(self, generator: random.Random) -> float:
@@ -63,7 +60,7 @@ class Kind:
         self.lasts *= 0.8 if has_finished else 1.02
 
     def __str__(self) -> str:
-        return f"{self.program}, {self.number.name}, {'cold' if self.cold else 'warm'}"
+        return f"{self.program}, {self.number.name}"
 
 
 @dataclass
@@ -77,22 +74,17 @@ class Outcome:
 
 
 def kinds(table: Path) -> list[Kind]:
-    """Return all kinds; of four runs one has to compile its kernels, which takes ten times as long or more."""
+    """Return all kinds."""
     programs = [("dpm", signal.SIGINT), ("dpm", signal.SIGTERM), ("fit", signal.SIGINT)]
-    lasts = {}
-    for program in ("dpm", "fit"):
-        undisturbed(table, program)  # now its kernels are in the cache
-        lasts[program] = undisturbed(table, program)
+    lasts = {program: undisturbed(table, program) for program in ("dpm", "fit")}
     print("An undisturbed run takes", {program: f"{seconds:.1f} s" for program, seconds in lasts.items()}, flush=True)
-    warm = [Kind(program, number, False, lasts[program]) for program, number in programs]
-    cold = [Kind(program, number, True, 3.0 * lasts[program]) for program, number in programs]
-    return [*warm, *warm, *warm, *cold]
+    return [Kind(program, number, lasts[program]) for program, number in programs]
 
 
 def undisturbed(table: Path, program: str) -> float:
     """Return how many seconds a run takes that nobody interrupts."""
     with tempfile.TemporaryDirectory() as name:
-        folder, kind = Path(name), Kind(program, signal.SIGINT, False, 0.0)
+        folder, kind = Path(name), Kind(program, signal.SIGINT, 0.0)
         Budget.create(folder / "budget.json", 3.0, 1e-6)
         with subprocess.Popen(command(kind, table, folder), stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
@@ -110,11 +102,8 @@ def perform(table: Path, kind: Kind, seed: int) -> Outcome:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         Budget.create(folder / "budget.json", 3.0, 1e-6)
-        environment = dict(os.environ)
-        if kind.cold:
-            environment["NUMBA_CACHE_DIR"] = str(folder / "cache")
         process = subprocess.Popen(
-            command(kind, table, folder), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+            command(kind, table, folder), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
         outcome = interrupted(process, kind, kind.moment(random.Random(seed)), folder)
     kind.learn(outcome.ending == "finished")

@@ -1,5 +1,8 @@
 """Running ``dpm`` in this process and in one of its own, and small files of invented people."""
 
+import json
+import os
+import socket
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -38,14 +41,115 @@ def dpm(capsys, monkeypatch):
     return run
 
 
-@pytest.fixture
-def dpm_process():
-    """Return a function that runs ``dpm`` with arguments in a process of its own."""
+LOADED = """
+import json, os, socket, sys, threading, traceback
+import pyarrow.csv, pyarrow.parquet
+import dpmondrian.accounts, dpmondrian.cli.commands, dpmondrian.estimator, dpmondrian.show.report
 
-    def run(*arguments, program=("-m", "dpmondrian"), **options):
-        command = [sys.executable, *program, *map(str, arguments)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600, **options)
-        return Done(done.returncode, done.stdout, done.stderr)
+def load():
+    dpmondrian.estimator.DPM(bounds=(0, 1)).fit([[0.5], [0.25]] * 2000)
+
+# In a thread that ends: a fork does not take any others along.
+loading = threading.Thread(target=load)
+loading.start()
+loading.join()
+
+def become(order, streams):
+    for number, stream in enumerate(streams, start=1):
+        os.dup2(stream, number)
+    os.environ.update(order["environment"])
+    encoding = os.environ.get("PYTHONIOENCODING", "utf-8")
+    sys.stdout, sys.stderr = (open(number, "w", encoding=encoding) for number in (1, 2))
+    sys.argv = order["arguments"]
+    try:
+        exec(order["code"], {"__name__": "__main__"})
+    except SystemExit as leaving:
+        return leaving.code or 0
+    except BaseException:
+        traceback.print_exc()
+        return 1
+    return 0
+
+orders = socket.socket(fileno=int(sys.argv[1]))
+while True:
+    order, streams, *_ = socket.recv_fds(orders, 2**16, 2)
+    if not order:
+        break
+    process = os.fork()
+    if process == 0:
+        orders.close()
+        code = become(json.loads(order), streams)
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except (OSError, ValueError):
+                pass
+        os._exit(code)
+    for stream in streams:
+        os.close(stream)
+    orders.send(str(process).encode())
+    orders.send(str(os.waitpid(process, 0)[1]).encode())
+"""
+
+MAIN = "from dpmondrian.cli.main import main; main()"
+
+
+class Loaded:
+    """A Python that has loaded everything, and forks for every program that it runs: a process each, but loaded once."""
+
+    def __init__(self):
+        self._orders, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        command = [sys.executable, "-c", LOADED, str(theirs.fileno())]
+        self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()])
+        theirs.close()
+
+    def start(self, program, arguments, out, err, environment):
+        """Return the id of a process that runs a program."""
+        order = {"code": program, "arguments": ["dpm", *map(str, arguments)], "environment": environment or {}}
+        socket.send_fds(self._orders, [json.dumps(order).encode()], [out, err])
+        return int(self._orders.recv(100))
+
+    def code(self):
+        """Wait until the process has ended, and return its exit code."""
+        return os.waitstatus_to_exitcode(int(self._orders.recv(100)))
+
+    def close(self):
+        self._orders.close()
+        self._process.wait()
+
+
+@pytest.fixture(scope="session")
+def loaded():
+    """Return a Python that has loaded everything."""
+    python = Loaded()
+    yield python
+    python.close()
+
+
+@pytest.fixture
+def dpm_process(loaded):
+    """Return a function that runs ``dpm``, or a program, with arguments in a process of its own.
+
+    `out` is a handle for its standard output, else that is caught; `act` is called with the id of the process when it has
+    printed a first line.
+    """
+
+    def run(*arguments, program=MAIN, out=None, act=None, environment=None):
+        told, tells = os.pipe()
+        printed, prints = os.pipe() if out is None else (None, out)
+        process = loaded.start(program, arguments, prints, tells, environment)
+        os.close(tells)
+        first = ""
+        if out is None:
+            os.close(prints)
+            with open(printed, encoding="utf-8") as lines:
+                if act is not None:
+                    first = lines.readline()
+                    act(process)
+                first += lines.read()
+        with open(told, encoding="utf-8") as lines:
+            err = lines.read()
+        return Done(loaded.code(), first, err)
 
     return run
 

@@ -13,14 +13,15 @@ from dpmondrian.cli import cluster as command
 from dpmondrian.cli import inputs
 from dpmondrian.cli.progress import FitBars
 from dpmondrian.engines.store import Store
+from dpmondrian.fitting import Fitter
 from dpmondrian.release.release import Release
-from dpmondrian.tables.files import Source, read_columns
+from dpmondrian.tables.files import Source, open_file
 from dpmondrian.tables.formats import arrow_files
 
 from .conftest import BOUNDS, people_lines
 
 SEED = ["--seed", "1"]
-FILES = ("release.json", "centres.csv", "report.html")
+FILES = ("release.json", "centres.csv", "profiles.csv", "report.html")
 KINDS = {"age": "number", "bmi": "number", "plan": "text"}
 
 
@@ -67,32 +68,34 @@ WAYS = {
     "little memory": ["visits", "--memory", "4kB"],
     "much memory": ["visits", "--memory", "1.5 TiB"],
 }
+OF_PERSONS = ("a pattern", "several threads", "little memory")
+"""Ways in which rows of a person come from several files, threads and pieces."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("people_known", [[], ["--person-id", "person"]], ids=["rows", "persons"])
-def test_every_division_gives_the_same_release_and_labels(dpm, people, parts, tmp_path, monkeypatch, way, people_known):
+def test_every_division_gives_the_same_release_and_labels(dpm, people, parts, tmp_path, monkeypatch, people_known):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(inputs, "_LEAST_MEMORY", 0)
-    spilled = []
-    open_file = Store._opened
+    spilled, open_file = [], Store._opened
     monkeypatch.setattr(Store, "_opened", lambda store: spilled.append(store) or open_file(store))
     options = [*BOUNDS, "--bounds", "plan=basic|premium", *people_known, *SEED, "--labels"]
     assert dpm("cluster", people, *options, "--out", "whole").code == 0
-    assert spilled == []
-    assert dpm("cluster", *WAYS[way], *options, "--out", "divided").code == 0
-    assert bool(spilled) == (way == "little memory")
-    assert_same(tmp_path / "whole", tmp_path / "divided")
-    whole, divided = (labels_in(tmp_path / f"{name}-sensitive" / "labels.parquet") for name in ("whole", "divided"))
-    assert whole == divided
+    whole = labels_in(tmp_path / "whole-sensitive" / "labels.parquet")
     assert len(whole) == 3000
+    assert spilled == []
+    for way, words in WAYS.items() if not people_known else [(way, WAYS[way]) for way in OF_PERSONS]:
+        assert dpm("cluster", *words, *options, "--out", way).code == 0, way
+        assert bool(spilled) == (way == "little memory"), way
+        assert_same(tmp_path / "whole", tmp_path / way)
+        assert labels_in(tmp_path / f"{way}-sensitive" / "labels.parquet") == whole, way
+        spilled.clear()
 
 
 def test_the_release_is_that_of_the_table_in_memory(dpm, people, tmp_path):
     options = [*BOUNDS, "--bounds", "plan=basic|premium", *SEED, "--labels"]
     assert dpm("cluster", people, *options, "--out", tmp_path / "out").code == 0
-    table = read_columns(Source(people), KINDS)
+    table = open_file(Source(people)).read(KINDS)
     bounds = {"age": (0, 120), "bmi": (10, 60), "plan": ["basic", "premium"]}
     model = DPM(bounds=bounds, random_state=1).fit(table)
     assert Release.load(tmp_path / "out" / "release.json").digest() == model.release_.digest()
@@ -124,13 +127,13 @@ def test_predict_on_several_files(dpm, people, parts, tmp_path, ending, options)
     target = tmp_path / f"labels.{ending}"
     done = dpm("predict", release, parts / "1.parquet", parts / "2.parquet", parts / "more", "--out", target, *options)
     assert done.code == 0
-    table = read_columns(Source(people), {"age": "number", "bmi": "number"})
+    table = open_file(Source(people)).read({"age": "number", "bmi": "number"})
     assert labels_in(target) == DPM.load(release).predict(table).tolist()
 
 
 def test_predict_takes_columns_by_name(dpm, people, tmp_path):
     """Also with a release of an array, whose columns have numbers for names."""
-    table = read_columns(Source(people), {"age": "number", "bmi": "number"})
+    table = open_file(Source(people)).read({"age": "number", "bmi": "number"})
     rows = np.column_stack([table["age"], table["bmi"]])
     model = DPM(bounds=[(0, 120), (10, 60)]).fit(rows)
     model.save(tmp_path / "release.json")
@@ -141,6 +144,7 @@ def test_predict_takes_columns_by_name(dpm, people, tmp_path):
     assert labels_in(tmp_path / "labels.csv") == model.labels_.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_predict_without_rows(dpm, people, tmp_path, ending):
     dpm("cluster", people, *BOUNDS, "--out", tmp_path / "out")
@@ -175,13 +179,13 @@ def test_the_folder_of_results_is_called_after_what_is_clustered(dpm, parts, tmp
 )  # fmt: skip
 def test_sizes(dpm, people, tmp_path, monkeypatch, text, expected):
     seen = []
-    fit = DPM.fit
+    fit = Fitter.fit
 
     def watched(*arguments, **options):
         seen.append((options["resources"].memory, options["resources"].threads))
         return fit(*arguments, **options)
 
-    monkeypatch.setattr(DPM, "fit", watched)
+    monkeypatch.setattr(Fitter, "fit", watched)
     options = ["--memory", text, "--threads", "2", "--out", tmp_path / "out"]
     assert dpm("cluster", people, *BOUNDS, *options).code == 0
     assert seen == [(expected, 2)]
@@ -202,6 +206,7 @@ def test_threads_that_are_none(refused, people):
     refused(2, "--threads", "predict", "release.json", people, "--out", "labels.csv", "--threads", "0")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("options", "n_passes"), [([], 1), (["--person-id", "person"], 2)], ids=["rows", "persons"])
 def test_the_bar_is_told_what_is_read(dpm, parts, tmp_path, reads, options, n_passes):
     assert dpm("cluster", parts, *BOUNDS, *options, "--out", tmp_path / "out").code == 0

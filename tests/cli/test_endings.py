@@ -48,7 +48,7 @@ def test_an_interrupt_while_labels_are_written_keeps_the_release(dpm, people, tm
     assert done.code == 130
     assert "is complete; only the labels are missing" in done.err
     assert done.err.endswith(f"Stopped. Already written: {str(tmp_path / 'out')!r}.\n")
-    assert sorted(os.listdir(tmp_path / "out")) == ["centres.csv", "release.json", "report.html"]
+    assert sorted(os.listdir(tmp_path / "out")) == ["centres.csv", "profiles.csv", "release.json", "report.html"]
 
 
 def test_a_finished_folder_that_cannot_get_its_name_is_kept(dpm, people, tmp_path, monkeypatch):
@@ -63,7 +63,7 @@ def test_a_finished_folder_that_cannot_get_its_name_is_kept(dpm, people, tmp_pat
     assert done.code == 1
     [kept] = hidden(tmp_path)
     assert kept in done.err
-    assert sorted(os.listdir(tmp_path / kept)) == ["centres.csv", "release.json", "report.html"]
+    assert sorted(os.listdir(tmp_path / kept)) == ["centres.csv", "profiles.csv", "release.json", "report.html"]
 
 
 def test_nearly_nothing_is_loaded_before_interrupts_are_heard():
@@ -125,26 +125,29 @@ if place == "labels":
     cluster.write_labels = stick
 signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests may ignore signals, as nohup does
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
-sys.argv[0] = "dpm"
 main()
 """
 
 
-def stopped(place, number, arguments, look=lambda: None):
-    """Return exit code and last words of a command that a signal meets where it is stuck."""
-    arguments = [sys.executable, "-c", STUCK, place, "cluster", *map(str, arguments), "--quiet"]
-    running = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert running.stdout.readline() == "stuck\n"
-    look()
-    running.send_signal(number)
-    out, told = running.communicate(timeout=600)
-    assert out == ""
-    return running.returncode, told
+@pytest.fixture
+def stopped(dpm_process):
+    """Return a function that gives exit code and last words of a command that a signal meets where it is stuck."""
+
+    def run(place, number, arguments, look=lambda: None):
+        def act(process):
+            look()
+            os.kill(process, number)
+
+        done = dpm_process(place, "cluster", *arguments, "--quiet", program=STUCK, act=act)
+        assert done.out == "stuck\n"
+        return done.code, done.err
+
+    return run
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_signals_clean_up(people, tmp_path, number):
+def test_signals_clean_up(stopped, people, tmp_path, number):
     """While rows are read, the hidden folder and its reserve are there; a moment later they are not."""
     seen = []
     code, told = stopped(
@@ -156,7 +159,7 @@ def test_signals_clean_up(people, tmp_path, number):
 
 
 @pytest.mark.slow
-def test_a_signal_after_the_charge(people, tmp_path):
+def test_a_signal_after_the_charge(stopped, people, tmp_path):
     budget = Budget.create(tmp_path / "budget.json", 3.0, 1e-6)
     checkpoint = Checkpoint(tmp_path / "run.ckpt")
     arguments = [people, *BOUNDS, "--out", tmp_path / "out", "--budget", budget.path, "--checkpoint", checkpoint.path]
@@ -172,58 +175,53 @@ def test_a_signal_after_the_charge(people, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_signal_while_labels_are_written(people, tmp_path):
+def test_a_signal_while_labels_are_written(stopped, people, tmp_path):
     code, told = stopped("labels", signal.SIGINT, [people, *BOUNDS, "--out", tmp_path / "out", "--labels"])
     assert code == 130
     assert "is complete; only the labels are missing" in told
     assert told.endswith(f"Stopped. Already written: {str(tmp_path / 'out')!r}.\n")
-    assert sorted(os.listdir(tmp_path / "out")) == ["centres.csv", "release.json", "report.html"]
+    assert sorted(os.listdir(tmp_path / "out")) == ["centres.csv", "profiles.csv", "release.json", "report.html"]
     assert not (tmp_path / "out-sensitive").exists()
 
 
 @pytest.mark.slow
-def test_a_signal_does_not_wait_for_ever_for_what_lasts(people, tmp_path):
+def test_a_signal_does_not_wait_for_ever_for_what_lasts(stopped, people, tmp_path):
     code, told = stopped("lasting", signal.SIGTERM, [people, *BOUNDS, "--out", tmp_path / "out"])
     assert code == 143
     assert "a file was being written at that moment" in told
     assert hidden(tmp_path) == []
 
 
-def run(arguments, encoding="utf-8", **options):
-    command = [sys.executable, "-m", "dpmondrian", *map(str, arguments)]
-    environment = {**os.environ, "PYTHONIOENCODING": encoding}
-    return subprocess.run(command, stderr=subprocess.PIPE, env=environment, check=False, timeout=600, **options)
-
-
 @pytest.mark.slow
-def test_characters_that_the_output_lacks(people, tmp_path):
+def test_characters_that_the_output_lacks(dpm_process, people, tmp_path):
     people.write_text(people.read_text().replace("age", "höhe€", 1))
     bounds = ["--bounds", "höhe€=0:120", "--bounds", "bmi=10:60"]
-    done = run(["cluster", people, *bounds, "--out", tmp_path / "out"], "ascii", stdout=subprocess.PIPE)
-    assert done.returncode == 0, done.stderr
-    assert b"h?he?" in done.stdout
+    arguments = ["cluster", people, *bounds, "--out", tmp_path / "out"]
+    done = dpm_process(*arguments, environment={"PYTHONIOENCODING": "ascii"})
+    assert done.code == 0, done.err
+    assert "h?he?" in done.out
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="The system has no /dev/full.")
-def test_results_are_told_when_they_cannot_be_printed(people, tmp_path):
+def test_results_are_told_when_they_cannot_be_printed(dpm_process, people, tmp_path):
     arguments = ["cluster", people, *BOUNDS, "--person-id", "person", "--out", tmp_path / "out"]
     with open("/dev/full", "wb") as full:
-        done = run(arguments, stdout=full)
-    assert done.returncode == 1
-    assert done.stderr.decode() == f"Printing failed (ENOSPC). The results were written to {tmp_path / 'out'}.\n"
+        done = dpm_process(*arguments, out=full.fileno())
+    assert done.code == 1
+    assert done.err == f"Printing failed (ENOSPC). The results were written to {tmp_path / 'out'}.\n"
     assert (tmp_path / "out" / "release.json").exists()
 
 
 @pytest.mark.slow
-def test_a_reader_that_went_away_is_no_failure(people, tmp_path):
+def test_a_reader_that_went_away_is_no_failure(dpm_process, people, tmp_path):
     reading, writing = os.pipe()
     os.close(reading)
     arguments = ["cluster", people, *BOUNDS, "--person-id", "person", "--json", "--out", tmp_path / "out"]
-    done = run(arguments, stdout=writing)
+    done = dpm_process(*arguments, out=writing)
     os.close(writing)
-    assert done.returncode == 0
-    assert done.stderr.decode() == f"Printing failed (EPIPE). The results were written to {tmp_path / 'out'}.\n"
+    assert done.code == 0
+    assert done.err == f"Printing failed (EPIPE). The results were written to {tmp_path / 'out'}.\n"
 
 
 def test_a_path_with_spaces_is_quoted(dpm, tmp_path, monkeypatch):

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
 from dpmondrian.cli.plugins import LABORATORY
 
-DPM = "from dpmondrian.cli.main import main; main()"
+from .conftest import MAIN
 
 WITHOUT_LAB = """
 import sys, dpmondrian.cli.plugins as plugins
@@ -36,9 +33,10 @@ plugins.entry_points = lambda group: (
 """
 
 
-def dpm(*arguments: str, before: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", before + DPM, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+@pytest.fixture
+def dpm(dpm_process):
+    """Return a function that runs ``dpm`` in a process that was prepared for it."""
+    return lambda *arguments, before="": dpm_process(*arguments, program=before + MAIN)
 
 
 def headings(text: str) -> dict[str, list[str]]:
@@ -54,8 +52,8 @@ def headings(text: str) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("before", ["", WITHOUT_LAB, BROKEN_LAB])
-def test_the_laboratory_has_a_heading_of_its_own(before):
-    found = headings(dpm("--help", before=before).stdout)
+def test_the_laboratory_has_a_heading_of_its_own(dpm, before):
+    found = headings(dpm("--help", before=before).out)
     assert found["Lab commands"] == sorted(LABORATORY)
     assert "cluster" in found["Commands"]
     assert not set(found["Commands"]) & set(LABORATORY)
@@ -63,59 +61,53 @@ def test_the_laboratory_has_a_heading_of_its_own(before):
 
 @pytest.mark.parametrize("arguments", [(), ("--quick", "--out", "x"), ("table2",), ("--no-such-option",)])
 @pytest.mark.parametrize("name", sorted(LABORATORY))
-def test_without_the_laboratory_its_commands_say_how_to_get_it(name, arguments):
+def test_without_the_laboratory_its_commands_say_how_to_get_it(dpm, name, arguments):
     done = dpm(name, *arguments, before=WITHOUT_LAB)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == (
+    assert (done.code, done.out) == (1, "")
+    assert done.err == (
         f"Error: The command '{name}' is part of dpmondrian-lab, which is not installed. Install it with: "
-        "pip install dpmondrian-lab\n"
+        "pip install ./lab (in a clone of dpmondrian's repository)\n"
     )
 
 
-def test_without_the_laboratory_help_says_the_same():
+def test_without_the_laboratory_help_says_the_same(dpm):
     done = dpm("audit", "--help", before=WITHOUT_LAB)
-    assert done.returncode == 0
-    assert "pip install dpmondrian-lab" in " ".join(done.stdout.split())
+    assert done.code == 0
+    assert "pip install ./lab" in " ".join(done.out.split())
 
 
-def test_a_misspelt_command_of_a_missing_laboratory_is_suggested():
+def test_a_misspelt_command_of_a_missing_laboratory_is_suggested(dpm):
     done = dpm("repoduce", before=WITHOUT_LAB)
-    assert done.returncode == 2
-    assert "Did you mean 'reproduce'?" in done.stderr
+    assert done.code == 2
+    assert "Did you mean 'reproduce'?" in done.err
 
 
-def test_a_broken_plug_in_disturbs_only_its_own_command():
+def test_a_broken_plug_in_disturbs_only_its_own_command(dpm):
     done = dpm("audit", before=BROKEN_LAB)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("Error: The command 'audit' cannot be loaded (ModuleNotFoundError).")
-    assert dpm("plan", "--help", before=BROKEN_LAB).returncode == 0
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith("Error: The command 'audit' cannot be loaded (ModuleNotFoundError).")
+    assert dpm("plan", "--help", before=BROKEN_LAB).code == 0
 
 
-def test_another_distribution_can_add_a_command_and_replace_none():
-    assert dpm("greet", "Ada", before=OTHER).stdout == "Hello, Ada.\n"
-    assert "Say hello." in dpm("--help", before=OTHER).stdout
-    assert "for publication" in dpm("cluster", "--help", before=OTHER).stdout
+def test_another_distribution_can_add_a_command_and_replace_none(dpm):
+    assert dpm("greet", "Ada", before=OTHER).out == "Hello, Ada.\n"
+    assert "Say hello." in dpm("--help", before=OTHER).out
+    assert "for publication" in dpm("cluster", "--help", before=OTHER).out
 
 
 @pytest.mark.parametrize("command", ["cluster", "plan", "demo", "budget"])
-def test_our_own_commands_never_look_for_plug_ins(command):
+def test_our_own_commands_never_look_for_plug_ins(dpm, command):
     code = (
         "import sys, dpmondrian.cli.plugins as plugins\n"
         "def refused(group): raise AssertionError\n"
         "plugins.entry_points = refused\n"
     )
     done = dpm(command, "--help", before=code)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.code, done.err) == (0, "")
 
 
-def test_our_own_commands_import_nothing_of_the_laboratory():
-    code = DPM.replace("main()", "\ntry:\n    main()\nexcept SystemExit:\n    pass\n")
+def test_our_own_commands_import_nothing_of_the_laboratory(dpm_process):
+    code = MAIN.replace("main()", "\ntry:\n    main()\nexcept SystemExit:\n    pass\n")
     code += "import sys; print([name for name in sys.modules if name.startswith('dpmondrian_lab')])"
-    done = subprocess.run(
-        [sys.executable, "-c", code, "plan", "--rows", "1000", "--bounds", "age=0:120"],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=600,
-    )
-    assert done.stdout.splitlines()[-1] == "[]"
+    done = dpm_process("plan", "--rows", "1000", "--bounds", "age=0:120", program=code)
+    assert done.out.splitlines()[-1] == "[]"

@@ -21,7 +21,7 @@ resource = pytest.importorskip("resource", reason="The system has no limits of t
         (MemoryError(), "ran out of memory"),
         (OSError(errno.ENOMEM, "Cannot allocate memory"), "ran out of memory"),
         (ImportError("libscipy.so: failed to map segment from shared object"), "ran out of memory"),
-        (OSError("Could not find/load shared object file 'libllvmlite.so'"), "a library could not be loaded"),
+        (OSError("Could not find/load shared object file 'libopendp.so'"), "a library could not be loaded"),
         (RuntimeError("can't start new thread"), "cannot start more threads"),
         (SystemError("error return without exception set"), "too little memory"),
         (SystemError("<built-in method f> returned NULL without setting an exception"), "too little memory"),

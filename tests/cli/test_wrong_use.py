@@ -2,7 +2,6 @@
 
 import gzip
 import os
-import resource
 import shutil
 import sys
 
@@ -13,7 +12,7 @@ from filelock import FileLock
 
 from dpmondrian.accounts.budget import Budget
 
-from .conftest import BOUNDS, CANARY, HEADER, people_lines, written
+from .conftest import BOUNDS, CANARY, HEADER, MAIN, people_lines, written
 
 
 def rows_with(**values):
@@ -23,7 +22,7 @@ def rows_with(**values):
 
 
 def test_missing_bounds(refused, people):
-    refused(2, "dpm schema FILE --out schema.toml", "cluster", people)
+    refused(2, "dpm init FILE", "cluster", people)
     refused(2, "exactly one of", "cluster", people, "--bounds", "age=0:120", "--schema", "schema.toml")
     (people.parent / "schema.toml").write_text("[columns.age]\nlower = 0\n[columns.bmi]\n")
     refused(2, "upper", "cluster", people, "--schema", "schema.toml")
@@ -42,7 +41,8 @@ def test_missing_bounds(refused, people):
     ],
 )
 def test_wrong_bounds(refused, people, bounds, fragment):
-    refused(2, fragment, "cluster", people, "--bounds", bounds)
+    done = refused(2, fragment, "cluster", people, "--bounds", bounds)
+    assert "'--bounds' option" in done.err or "third part" in done.err
 
 
 def test_unknown_columns(refused, people):
@@ -117,8 +117,7 @@ def test_output_that_exists_is_left_alone(refused, people, tmp_path):
     refused(1, "no/where", "cluster", people, *BOUNDS, "--out", "no/where/out")
 
 
-def limit_files():
-    resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, 2**20))
+SMALL_FILES = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, 2**20))\n"
 
 
 @pytest.mark.slow
@@ -126,16 +125,8 @@ def limit_files():
 def test_a_full_disk_is_found_before_anything_is_spent(dpm_process, people, tmp_path):
     budget = Budget.create(tmp_path / "budget.json", 3.0, 1e-6)
     before = written(tmp_path)
-    done = dpm_process(
-        "cluster",
-        people,
-        *BOUNDS,
-        "--out",
-        tmp_path / "out",
-        "--budget",
-        tmp_path / "budget.json",
-        preexec_fn=limit_files,
-    )
+    paths = ["--out", tmp_path / "out", "--budget", tmp_path / "budget.json"]
+    done = dpm_process("cluster", people, *BOUNDS, *paths, program=SMALL_FILES + MAIN)
     assert done.code == 1
     assert done.err.startswith("Error: ")
     assert done.err.count("\n") == 1

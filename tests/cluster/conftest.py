@@ -1,4 +1,4 @@
-"""A Spark with two executors and a Dask with two workers, each a process of its own, started once.
+"""A Spark with two executors and a Dask with two workers, each a process of its own, started once and ended after the last test here.
 
 Files of tests begin with test_spark or test_dask: that is how pytest-xdist gives them to the process with that cluster.
 """
@@ -39,7 +39,7 @@ def pytest_collection_modifyitems(items):
             )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def spark(tmp_path_factory):
     """Return a Spark session on two executors, which also serves Spark Connect; everything on the loopback interface."""
     require_java()
@@ -103,7 +103,7 @@ def require_java():
         pytest.skip("Spark needs Java 17 or newer: apt-get install openjdk-17-jre-headless, or set JAVA_HOME.")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def connect(spark):
     """Return a session of Spark Connect on the same two executors."""
     pytest.importorskip("grpc", reason="Spark Connect needs pyspark[connect].")
@@ -151,12 +151,16 @@ def executors(spark):
     return running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def dask_client(tmp_path_factory):
     """Return a client of two Dask workers, which are processes; everything on the loopback interface."""
     distributed = pytest.importorskip("dask.distributed", reason="Needs the extra 'dask'.")
+    import dask
 
     with (
+        dask.config.set(
+            {"distributed.worker.profile.enabled": False}
+        ),  # it looks a hundred times a second what goes on
         distributed.LocalCluster(
             n_workers=2,
             threads_per_worker=1,

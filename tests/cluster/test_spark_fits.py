@@ -67,10 +67,14 @@ def in_parts(session, table, n_parts, folder=None):
     return numbered.mapInArrow(partial(counted_batches, str(folder)), numbered.schema).toDF(*frame.columns)
 
 
-def test_lost_executors_change_nothing(spark, executors, many_tasks, tmp_path):
-    parameters = parameters_of("directions") | {"max_depth": 3}
+def test_lost_executors_change_nothing(spark, executors, many_tasks, tmp_path, monkeypatch):
+    """The release is that of memory, and no noise is drawn twice."""
+    parameters = parameters_of("pure") | {
+        "max_depth": 1,
+        "profiles": False,
+    }  # few questions: on Spark each takes a second
     table = table_for(parameters)
-    made = []
+    made, expected, draws = [], digest(table, parameters), noted_draws(monkeypatch)
 
     def kill():
         made.append(times_made(tmp_path))
@@ -81,15 +85,8 @@ def test_lost_executors_change_nothing(spark, executors, many_tasks, tmp_path):
     model = DPM(**parameters).fit(in_parts(spark, table, 4, tmp_path), progress=at_draw(4, kill))
     assert made == [4]
     assert times_made(tmp_path) > 4  # what the executors held was made again
-    assert model.release_.digest() == digest(table, parameters)
-
-
-def test_no_noise_is_drawn_twice_when_an_executor_is_lost(spark, executors, monkeypatch):
-    draws = noted_draws(monkeypatch)
-    parameters = PARAMETERS | {"random_state": None, "max_depth": 1}
-    parts = in_parts(spark, groups(), 3)
-    model = DPM(**parameters).fit(parts, progress=at_draw(3, lambda: executors()[0].kill()))
     assert len(set(draws)) == len(draws) == n_draws_of(model)
+    assert model.release_.digest() == expected
 
 
 def test_persons_on_spark_connect(connect, tmp_path, monkeypatch):
@@ -119,7 +116,7 @@ def test_the_papers_variant_looks_at_a_share_of_one_part(spark, monkeypatch):
 
 
 def test_clusters_of_a_table_with_empty_parts(spark, many_tasks, answers_in_a_tree):
-    parameters = parameters_of("k") | {"delta": 0.0, "max_depth": 2, "epsilon": 20.0}
+    parameters = parameters_of("pure") | {"max_depth": 1, "profiles": False}
     table = table_for(parameters)
     frame = spark.createDataFrame(table).repartitionByRange(4, "age").filter("age < 30")
     young = table.filter(pa.compute.less(table["age"], 30.0))
@@ -246,10 +243,10 @@ def test_the_driver_sees_answers_that_do_not_grow_with_the_rows(spark, monkeypat
             patched.setattr(frame_type, "collect", noting)
             for name in ("toArrow", "toPandas", "toLocalIterator", "take", "head"):
                 patched.setattr(frame_type, name, refused)
-            DPM(**PARAMETERS | {"max_depth": 1}).fit(parts)
+            DPM(**PARAMETERS | {"max_depth": 1, "n_clusters": 2, "profiles": False}).fit(parts)
     half = len(collected) // 2
     assert collected[:half] == collected[half:]
-    assert max(map(sum, collected)) < 30_000
+    assert max(map(sum, collected)) < 100_000, "that of the public grid, not of the rows"
 
 
 def test_what_is_not_a_table_is_refused(spark):

@@ -13,7 +13,16 @@ import pytest
 from dpmondrian import DPM, Budget, NotReleasableWarning
 from dpmondrian.accounts.checkpoint import Checkpoint
 from dpmondrian.common import interrupts
-from dpmondrian.common.interrupts import StoppedError, Work, check, current_work, lasting, making, undisturbed
+from dpmondrian.common.interrupts import (
+    StoppedError,
+    Work,
+    cancelled_by_a_stop,
+    check,
+    current_work,
+    lasting,
+    making,
+    undisturbed,
+)
 from dpmondrian.common.threads import Threads
 from dpmondrian.engines.local import LocalEngine
 
@@ -107,6 +116,24 @@ def test_another_thread_than_the_main_one_works_itself():
     thread.start()
     thread.join()
     assert found == [thread]
+
+
+def test_whoever_works_elsewhere_is_told_of_a_stop_also_of_one_before_the_wait():
+    told_during, told_before = threading.Event(), threading.Event()
+
+    def ask_and_wait():
+        with cancelled_by_a_stop(told_during.set):
+            interrupt_and_wait()
+
+    def stopped_between_asking_and_waiting():
+        interrupt_and_wait()
+        with cancelled_by_a_stop(told_before.set):
+            raise AssertionError("It waits for somebody who was told to drop the work.")
+
+    for work, told in ((ask_and_wait, told_during), (stopped_between_asking_and_waiting, told_before)):
+        with pytest.raises(KeyboardInterrupt):
+            undisturbed(work)
+        assert told.wait(LONG)
 
 
 def test_an_interrupt_does_not_wait_for_work_that_is_stuck(monkeypatch):
@@ -208,6 +235,7 @@ def test_results_and_what_is_unfinished_are_known(tmp_path):
     check()  # outside of any work there is nothing to stop
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("n_drawn", [0, 1, 7])
 def test_a_fit_ends_before_a_draw_and_can_be_continued(tmp_path, n_drawn):
@@ -255,42 +283,7 @@ def test_an_interrupt_under_c_code_is_not_lost(monkeypatch):
         DPM(bounds=(0, 100)).fit(rows())
 
 
-def test_an_interrupt_in_the_lock_of_the_compiler_does_not_keep_it(monkeypatch):
-    """Raised between taking the lock and the block that gives it back, KeyboardInterrupt would leave it held for ever."""
-    import llvmlite.binding
-
-    lock, total = llvmlite.binding.ffi.lib._lock, LocalEngine.total
-
-    interrupts_left = [interrupt]
-
-    def interrupt_once():  # the lock is taken several times, and a second interrupt might meet what comes after the fit
-        if interrupts_left:
-            interrupts_left.pop()()
-
-    def with_lock(*arguments):
-        lock.register(interrupt_once, int)
-        try:
-            llvmlite.binding.get_process_triple()
-        finally:
-            lock.unregister(interrupt_once, int)
-        return total(*arguments)
-
-    monkeypatch.setattr(LocalEngine, "total", with_lock)
-    with pytest.raises(KeyboardInterrupt):
-        DPM(bounds=(0, 100)).fit(rows())
-    monkeypatch.undo()
-    taken = []
-
-    def take_and_give_back():
-        taken.append(lock._lock.acquire(timeout=LONG))
-        lock._lock.release()
-
-    other = threading.Thread(target=take_and_give_back)
-    other.start()
-    other.join()
-    assert taken == [True]
-
-
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::dpmondrian.NotReleasableWarning")
 def test_without_further_threads_the_release_is_the_same(monkeypatch):
     def refuse(_):

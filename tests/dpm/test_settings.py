@@ -20,15 +20,15 @@ def test_the_defaults_are_those_of_the_estimator():
 
 
 @pytest.mark.parametrize(
-    "parameters", [{}, {"n_clusters": 5}, {"delta": 0.0, "max_depth": 3}, {"directions": 2}], ids=str
+    "parameters", [{}, {"n_clusters": 5}, {"delta": 0.0, "max_depth": 3}, {"windows": 64}], ids=str
 )
 def test_estimator_and_planner_have_the_same_settings(parameters):
     settings = checked_settings(bounds=SCHEMA, **{**DEFAULTS, **parameters})
     assert DPM(bounds=SCHEMA, **parameters)._settings() == settings
-    assert make_design(1_000, SCHEMA, **parameters).settings == settings
+    assert make_design(1_000, SCHEMA, **parameters).settings == settings.for_columns(2)
 
 
-@pytest.mark.parametrize("wrong", [{"epsilon": -1}, {"windows": 1}, {"alpha": 2.0}, {"budget_shares": {}}], ids=str)
+@pytest.mark.parametrize("wrong", [{"epsilon": -1}, {"windows": 1}, {"alpha": -2.0}, {"budget_shares": {}}], ids=str)
 def test_estimator_and_planner_refuse_in_the_same_words(wrong):
     with pytest.raises(ParameterError) as of_estimator:
         DPM(bounds=SCHEMA, **wrong).check_parameters()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -22,7 +20,7 @@ def one_column(lower: float, upper: float, whole: bool = False) -> Schema:
 def codes_and_rests(grid: Grid, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return what a run keeps of values, shape (n_columns, n_rows)."""
     codes = np.empty(columns.shape, dtype=grid.code_type)
-    rests = np.empty((grid.n_measured, columns.shape[1]), dtype=grid.rest_type)
+    rests = np.empty((grid.n_columns, columns.shape[1]), dtype=grid.rest_type)
     schema = grid.schema
     compiled.quantise(
         columns, schema.lower, schema.upper, grid.origin, grid.inverse_step, grid.on_value, grid.last_place,
@@ -153,32 +151,19 @@ def test_columns_have_grids_of_their_own():
     assert grid.cut_value(0, 16) == 0.5
 
 
-def test_the_measured_columns_are_a_grid_of_their_own():
-    columns = (Column("a", 0, 1), Column("b", 0, 300, whole=True), Column("direction 1", -0.7, 0.7))
-    grid = Grid.with_windows(Schema(columns), 128, n_measured=2)
-    alone = Grid.with_windows(Schema(columns[:2]), 128)
-    assert (grid.n_columns, grid.n_measured, alone.n_measured) == (3, 2, 2)
-    assert alone.measured is alone
-    assert (grid.measured.schema, grid.measured.n_measured) == (alone.schema, 2)
-    for name in ("origin", "step", "on_value", "n_codes", "places_per_code", "last_place", "inverse_step"):
-        assert getattr(grid.measured, name).tolist() == getattr(alone, name).tolist()
-
-
 EVERY_KIND = Schema((
     Column("continuous", -6.23, 1100.9),
     *(Column(f"{size} values", 5, 4 + size, whole=True) for size in WHOLE_SIZES),
     Category("cut", tuple("abc"), cut=True, weight=1.0),
     Category("not cut", tuple("abc"), weight=0.3),
-    Column("direction", -0.7, 0.7),
 ))  # fmt: skip
 
 
 def grids_of_every_kind() -> list[Grid]:
     schema = Schema(EVERY_KIND.centre_columns)
-    n_measured = len(schema.columns) - 1
     numbers = Schema(tuple(column for column in EVERY_KIND.columns if isinstance(column, Column)))
     return [
-        *(Grid.with_windows(schema, windows, n_measured) for windows in (2, 16, 128, 1000, 2**14)),
+        *(Grid.with_windows(schema, windows) for windows in (2, 16, 128, 1000, 2**14)),
         *(Grid.with_intervals(numbers, n_intervals) for n_intervals in (1, 13, 40, 128, 800)),
     ]
 
@@ -193,9 +178,7 @@ def test_code_and_rest_make_the_place(grid):
     whole, continuous = np.rint(clipped) * grid.inverse_step, np.ceil(clipped * grid.inverse_step) - 1
     places = np.clip(np.where(grid.on_value, whole, continuous), 0, grid.last_place).T
     np.testing.assert_array_equal(codes, places // grid.places_per_code[:, None])
-    measured = slice(grid.n_measured)
-    kept = codes[measured] * grid.places_per_code[measured, None] + rests * grid.rest_step[measured, None]
-    np.testing.assert_array_equal(kept, places[measured])
+    np.testing.assert_array_equal(codes * grid.places_per_code[:, None] + rests * grid.rest_step[:, None], places)
 
 
 @pytest.mark.parametrize(
@@ -216,7 +199,9 @@ def test_codes_and_rests_are_kept_in_small_types(columns, windows, code_type, re
     assert (grid.code_type, grid.rest_type) == (code_type, rest_type)
 
 
-def test_columns_without_rests_do_not_widen_their_type():
-    columns = (Column("a", 0, 300, whole=True), Column("direction", 0, 1))
-    grid = Grid.with_windows(Schema(columns), 16, n_measured=1)
-    assert (grid.rest_type, replace(grid, n_measured=2).rest_type) == (np.uint8, np.uint16)
+@pytest.mark.parametrize("n_values", [2, 3, 5, 31, 120])
+def test_whole_numbers_are_as_far_apart_as_their_bounds_say(n_values):
+    """Half of a column's range is half of the distance, whether or not the column is one of whole numbers."""
+    schema = Schema((Column("whole", 0, n_values - 1, whole=True), Column("number", 0.0, 1.0)))
+    last = Grid.with_windows(schema, 256).last_place
+    assert abs(int(last[0]) - int(last[1])) <= 2 * n_values

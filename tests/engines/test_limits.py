@@ -12,8 +12,8 @@ from dpmondrian.engines.limits import limited_stream
 from dpmondrian.engines.store import Store
 from dpmondrian.exceptions import DataError
 from dpmondrian.tables.frames import Reader, read_table
+from dpmondrian.tables.opening import open_stream
 from dpmondrian.tables.persons import PersonLimit
-from dpmondrian.tables.streams import open_stream
 
 KEY = np.array([3, 4], dtype=np.uint64)
 

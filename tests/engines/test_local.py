@@ -10,7 +10,7 @@ from dpmondrian.engines.base import Splits
 from dpmondrian.engines.grid import Grid
 from dpmondrian.engines.local import LocalEngine
 from dpmondrian.engines.questions import answer
-from dpmondrian.engines.resources import Resources
+from dpmondrian.engines.store import Resources
 from dpmondrian.exceptions import DataError, ParameterError
 from dpmondrian.kernels import reference
 from dpmondrian.schema.columns import Column, Schema
@@ -28,10 +28,19 @@ SCHEMA = Schema(
 GRID = Grid.with_windows(SCHEMA, 16)
 MIDDLE = np.array([[30_000, 100, 200, 9], [1, 2, 3, 4]])
 RADIUS = np.array([20_000, 30_000])
-THRESHOLDS = np.array([[10**8, 10**9, 10**10]] * 2)
+THRESHOLDS = np.array([10**8, 10**9, 10**10])
+EVERY = np.arange(4)
 CENTRES = np.random.default_rng(1).integers(0, 2**16, (6, 4))
-PAIRS = np.array([[a * 6 + b if a < b else b * 6 + a for b in range(6)] for a in range(6)]) - 36 * np.eye(6, dtype=int)
-TAKEN = np.tri(5, 6, 1, dtype=bool)
+LINES = ask.LineCounts(
+    [1, 2],
+    np.array([0, 1, 1]),
+    np.array([[1, 0, 0, 0], [3, -1, 0, 2], [0, 5, 7, 1]]),
+    np.array([0, -40_000, 100]),
+    np.array([2000, 16 * 700, 16 * 2000]),
+    [np.zeros(1, dtype=np.int64), np.array([0, 64, 200, 256]), np.array([0, 256])],
+    12,
+)
+WIDTHS, SHAPE = np.array([20_000, 12_000, 9000, 30_000]), (4, 6, 8, 3)
 
 
 def some_rows(n_rows, missing=False):
@@ -63,11 +72,11 @@ def answers(rows, on_missing="error", resources=None):
         result["children"] = engine.histograms([2, 1])
         result["box"] = engine.box_sums([1, 2], MIDDLE)
         for norm in (1, 2):
-            result[f"radii {norm}"] = engine.radius_counts([1, 2], MIDDLE, THRESHOLDS, norm)
-            result[f"clipped {norm}"] = engine.clipped_sums([1, 2], MIDDLE, RADIUS, norm)
+            result[f"distances {norm}"] = engine.distance_counts([1, 2], MIDDLE, THRESHOLDS, norm, EVERY)
+            result[f"clipped {norm}"] = engine.clipped_sums([1, 2], MIDDLE, RADIUS, norm, EVERY)
         result["few columns"] = engine.clipped_sums([1, 2], MIDDLE[:, [0, 3]], RADIUS, 2, np.array([0, 3]))
-        result["bridges"] = engine.bridge_counts(CENTRES, PAIRS, 36, 5)
-        result["silhouettes"] = engine.silhouettes(CENTRES, TAKEN, 2**16)
+        result["lines"] = engine.line_counts(LINES)
+        result["grid"] = engine.grid_counts(WIDTHS, SHAPE)
         result["cells"] = engine.regroup(CENTRES[:5])
         result["cell box"] = engine.box_sums([0, 3], MIDDLE)
         result["nodes"] = engine.nodes_of_rows()
@@ -76,10 +85,9 @@ def answers(rows, on_missing="error", resources=None):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_threads", [1, 2, 5])
+@pytest.mark.parametrize("n_threads", [1, 5])
 @pytest.mark.parametrize("block_rows", [1, 37, 10**6])
-@pytest.mark.parametrize("on_missing", ["error", "drop", "middle"])
-@pytest.mark.parametrize("memory", [None, 0, 1500])
+@pytest.mark.parametrize(("on_missing", "memory"), [("error", 0), ("drop", 1500), ("middle", 0), ("drop", None)])
 def test_threads_blocks_and_memory_change_nothing(monkeypatch, n_threads, block_rows, on_missing, memory):
     rows = some_rows(203, missing=on_missing != "error")
     expected = answers(rows, on_missing)
@@ -104,13 +112,16 @@ def test_answers_are_those_of_the_plain_kernels():
         getattr(reference, name)(*args, total)
         return total.tolist()
 
-    every = np.arange(4)
     assert got["children"] == added("histograms", rows[0], node, np.array([2, 1, 0]), shape=(2, 4, GRID.most_codes))
     assert got["box"] == added("box_sums", rows, *grouped, MIDDLE, shape=(2, 4))
-    assert got["radii 1"] == added("radius_counts", rows, every, *grouped, MIDDLE, THRESHOLDS, 1, shape=4)
-    assert got["clipped 2"] == added("clipped_sums", rows, every, *grouped, MIDDLE, RADIUS, 2, shape=(2, 4))
-    assert got["bridges"] == added("bridge_counts", rows, *grouped, CENTRES, PAIRS, 36, 5, shape=36 * 5 + 6)
-    assert got["silhouettes"] == added("silhouettes", rows, *grouped, CENTRES, TAKEN, 2**16, shape=5)
+    assert got["distances 1"] == added("distance_counts", rows, EVERY, *grouped, MIDDLE, THRESHOLDS, 1, shape=4)
+    assert got["clipped 2"] == added("clipped_sums", rows, EVERY, *grouped, MIDDLE, RADIUS, 2, shape=(2, 4))
+    along = LINES.line_of, LINES.directions, LINES.begins, LINES.widths, LINES.shapes
+    assert got["lines"] == added("line_counts", rows, *grouped, *along, shape=(3, 12))
+    places = rows[0] * rows[2][:, None] + rows[1] * rows[3][:, None]
+    bins = [np.minimum(places[j] // WIDTHS[j], SHAPE[j] - 1) for j in range(4)]
+    edges = [np.arange(n + 1) for n in SHAPE]
+    assert got["grid"] == np.histogramdd(np.array(bins).T, edges)[0].astype(int).tolist()
 
 
 def test_rows_that_moved_are_asked_anew():

@@ -67,14 +67,15 @@ def test_rows_that_are_not_kept_do_not_count(engine, tmp_path, monkeypatch):
 
 
 def test_the_limit_is_the_one_of_the_proofs():
-    """Counts in 2**24 parts, and sums of places in 2**12 parts, with noise of 40 scales of 2**45 each, fit 64 bits."""
+    """Counts in 2**24 parts of a row, and sums in 2**30 parts of what one row adds, with noise of 40 scales of 2**45, fit 64 bits."""
     from dpmondrian.engines.grid import PLACES
-    from dpmondrian.privacy import door
+    from dpmondrian.privacy import integers
 
     assert base.MOST_ROWS == 2**32
     noise = 40 * 2**45
-    assert base.MOST_ROWS * door.MOST_PARTS_OF_ROWS + noise < 2**63
-    assert base.MOST_ROWS * PLACES * door.MOST_PARTS_OF_SUMS + noise < 2**63
+    assert base.MOST_ROWS * integers.MOST_PARTS_OF_ROWS + noise < 2**63
+    assert base.MOST_ROWS * integers.MOST_PARTS_OF_SUMS + noise < 2**63
+    assert PLACES < integers.PLACES
 
 
 def test_peers_are_refused_too(monkeypatch):

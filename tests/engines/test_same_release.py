@@ -21,9 +21,8 @@ SETTINGS = {
     "k": {"n_clusters": 4},
     "more k than leaves": {"n_clusters": 30},
     "pure": {"delta": 0.0},
-    "pld": {"accountant": "pld"},
+    "zcdp": {"accountant": "zcdp"},
     "paper": {"variant": "paper", "bounds": {"age": (0, 100), "income": (1.0, 1e6), "visits": (0, 10)}},
-    "directions": {"directions": 5},
     "many windows": {"windows": 700},
     "few windows": {"windows": 9},
     "drop": {"on_missing": "drop"},
@@ -32,6 +31,8 @@ SETTINGS = {
     "persons, drop": {"person_id": "who", "on_missing": "drop"},
 }
 every_setting = pytest.mark.parametrize("setting", SETTINGS)
+EVERY_WAY = ("default", "paper", "drop", "persons, drop")
+"""Settings that read a table differently; how it lies in memory or on a disk is tried with all ways for these only."""
 
 
 def patients(n_rows, seed=0, missing=False):
@@ -100,11 +101,12 @@ def test_every_way_to_hand_over_a_table_gives_the_same_release(setting, tmp_path
         "arrow": tmp_path / "all.arrow",
         "readers": readers(table, [17, 1000, 3]),
     }
-    assert {name: digest(other, parameters) for name, other in same.items()} == dict.fromkeys(same, expected)
+    asked = same if setting in EVERY_WAY else {name: same[name] for name in ("polars", "folder", "readers")}
+    assert {name: digest(other, parameters) for name, other in asked.items()} == dict.fromkeys(asked, expected)
 
 
 @pytest.mark.slow
-@settings(derandomize=True, deadline=None, max_examples=40)
+@settings(derandomize=True, deadline=None, max_examples=24)
 @given(
     setting=st.sampled_from(sorted(SETTINGS)),
     n_rows=st.integers(0, 400),

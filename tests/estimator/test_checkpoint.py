@@ -30,7 +30,6 @@ SETTINGS = {
     "paper": {"bounds": NUMBERS, "variant": "paper"},
     "k": {"bounds": NUMBERS, "n_clusters": 3},
     "categories": {"bounds": {**NUMBERS, "plan": ["basic", "premium"]}},
-    "directions": {"bounds": NUMBERS, "directions": 2},
     "persons": {"bounds": NUMBERS, "person_id": "who", "rows_per_person": 2},
 }
 
@@ -181,11 +180,13 @@ def test_a_file_whose_last_line_is_torn_anywhere_is_continued(path):
         ({"t": 0.4}, "t"),
         ({"rows_per_person": 2}, "rows_per_person"),
         ({"on_missing": "drop"}, "on_missing"),
-        ({"directions": 1}, "directions"),
         ({"accountant": "pld"}, "accountant"),
         ({"random_state": 0}, "random_state"),
         ({"min_cluster_size": 5}, "min_cluster_size"),
-        ({"budget_shares": {"splits": 0.2, "counts": 0.2, "bridges": 0.2, "centres": 0.4}}, "budget_shares"),
+        (
+            {"budget_shares": {"splits": 0.2, "counts": 0.2, "cells": 0.2, "clusters": 0.3, "profiles": 0.1}},
+            "budget_shares",
+        ),
     ],
 )
 def test_another_call_is_refused_and_says_what_differs(path, die_after, changes, words):
@@ -290,14 +291,15 @@ def test_a_table_that_cannot_be_used_leaves_no_checkpoint(path, budget):
 def test_a_run_continues_on_another_table(path, die_after):
     die_after(1)
     with pytest.raises(Killed):
-        fit(model_of(), path)
+        fit(model_of(accountant="zcdp"), path)  # whose values are kept in whole rows
     [before] = Checkpoint(path).read().draws
     die_after(None)
-    fit(model_of(), path, frame=FRAME[:1000])
+    fit(model_of(accountant="zcdp"), path, frame=FRAME[:1000])
     after = Checkpoint(path).read().draws
     assert after[0].released.tolist() == before.released.tolist()
     assert abs(after[0].released[0] - len(FRAME)) < 500
-    assert abs(after[-2].released.sum() - 1000) < 500
+    [*_, sizes] = [draw.released for draw in after if draw.name == "cell count"]
+    assert abs(sizes.sum() - 1000) < 500
 
 
 def test_progress_counts_what_was_drawn_before(path, die_after):
@@ -336,7 +338,8 @@ watched = ["open", "close", "write", "fsync", "link", "replace", "listdir", "fst
 real = {name: getattr(os, name) for name in watched}
 
 def fit(path, budget):
-    return DPM(epsilon=1.0, bounds=(0, 100), max_depth=1, random_state=seed).fit(rows, budget=budget, checkpoint=path)
+    model = DPM(epsilon=1.0, bounds=(0, 100), variant="paper", max_depth=1, random_state=seed)  # the fewest draws
+    return model.fit(rows, budget=budget, checkpoint=path)
 
 def deadly(name, left):
     def call(*arguments, **keywords):
@@ -390,7 +393,7 @@ def test_a_kill_before_any_call_of_the_system_spends_nothing_twice(tmp_path, see
     assert done.returncode == 0, done.stderr
     results = json.loads(done.stdout)
     assert [killed for killed, *_ in results] == [True] * (len(results) - 1) + [False]
-    assert len(results) > 60 // every
+    assert len(results) > 40 // every
     for _, before, after, charged, entries, _ in results:
         assert after[: len(before)] == before
         assert len({(name, level) for name, level, _ in after}) == len(after)

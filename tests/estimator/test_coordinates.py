@@ -1,4 +1,4 @@
-"""DPM on a log scale and with cuts along directions: what is found, in which units, and that it can be saved."""
+"""DPM on a log scale, and clusters that no column separates: what is found, in which units, and that it can be saved."""
 
 from __future__ import annotations
 
@@ -8,24 +8,19 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
-from dpmondrian import DPM, BoundsError, Column, DataError, ParameterError, Release, ReleaseFileError, Schema
-from dpmondrian.engines.grid import Grid
-from dpmondrian.engines.local import LocalEngine
-from dpmondrian.schema.coordinates import Coordinates
-from dpmondrian.tables.frames import read_table
+from dpmondrian import DPM, BoundsError, Column, DataError, Release, ReleaseFileError, Schema
 from dpmondrian_lab.peers import FastLloyd
 
 INCOMES = np.array([500.0, 5000.0, 50_000.0])
 INCOME_BOUNDS = {"income": (100, 1e6, "log"), "age": (0, 120)}
 SETTINGS = {
     "log": {"bounds": INCOME_BOUNDS},
-    "directions": {"bounds": {"income": (100, 1e5), "age": (0, 120)}, "directions": 3},
-    "both": {"bounds": INCOME_BOUNDS, "directions": 4},
-    "both, pure, k": {"bounds": INCOME_BOUNDS, "directions": 4, "delta": 0, "n_clusters": 3},
+    "log, pure, k": {"bounds": INCOME_BOUNDS, "delta": 0, "n_clusters": 3},
     "log, paper": {"bounds": INCOME_BOUNDS, "variant": "paper"},
-    "both, middle": {"bounds": INCOME_BOUNDS, "directions": 4, "on_missing": "middle"},
+    "log, middle": {"bounds": INCOME_BOUNDS, "on_missing": "middle"},
 }
 every_setting = pytest.mark.parametrize("params", SETTINGS.values(), ids=SETTINGS)
 
@@ -82,14 +77,14 @@ def test_a_centre_is_the_geometric_mean_and_its_error_is_in_own_units(earners):
     np.testing.assert_allclose(ratios / np.log(1e4), noisy.centre_errors[:, 1] / 120, rtol=1e-9)
 
 
-@pytest.mark.parametrize("directions", [0, 4])
-def test_other_cuts_of_the_tree_have_centres_in_own_units(tmp_path, earners, directions):
-    model = fit(earners, bounds=INCOME_BOUNDS, directions=directions)
+def test_other_numbers_of_clusters_have_centres_in_own_units(tmp_path, earners):
+    model = fit(earners, bounds=INCOME_BOUNDS)
     model.save(tmp_path / "release.json")
-    for tree in (model.tree_, DPM.load(tmp_path / "release.json").tree_):
-        [[income, age]] = tree.cut(1).centres
-        assert income == pytest.approx(np.exp(np.log(earners["income"]).mean()), rel=0.05)
-        assert age == pytest.approx(earners["age"].mean(), abs=1.0)
+    for fitted in (model, DPM.load(tmp_path / "release.json")):
+        one = fitted.clusters(1)
+        expected = [np.exp(np.log(earners["income"]).mean()), earners["age"].mean()]
+        assert np.all(np.abs(one.centres - expected) < 5.0 * one.centre_errors)
+        assert np.all(one.centre_errors < 0.1 * one.centres)
 
 
 def test_rules_are_in_own_units_and_hold_for_the_rows(earners, leaf_of):
@@ -140,163 +135,100 @@ def test_whole_numbers_may_have_a_log_scale(earners):
     assert model.release_.schema.columns == (Column("income", 100, 1e6, log=True), Column("age", 0, 120, whole=True))
 
 
-# Directions
+# Clusters that no column separates
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("length", "width", "gap"),
-    [(10.0, 1.0, 10.0), (8.0, 0.8, 8.0), (10.0, 1.0, 14.0)],
-    ids=["10, 10", "8, 8", "10, 14"],
+    [(8.0, 0.8, 8.0), (10.0, 1.0, 14.0)],
+    ids=["8, 8", "10, 14"],
 )
-def test_directions_separate_what_no_column_does(length, width, gap):
-    apart = {0: 0, 16: 0}
+def test_what_no_column_separates_is_found(length, width, gap):
+    apart = 0
     for seed in range(10):
         rows, group = ellipses(length=length, width=width, gap=gap, seed=seed)
-        for directions in apart:
-            model = fit(rows, bounds=(0, 100), directions=directions, epsilon=1.0, random_state=seed)
-            apart[directions] += model.n_clusters_ == 2 and adjusted_rand_score(group, model.labels_) > 0.9
-    assert apart[16] >= 8
-    assert apart[0] <= 1
+        model = fit(rows, bounds=(0, 100), epsilon=1.0, random_state=seed)
+        apart += model.n_clusters_ == 2 and adjusted_rand_score(group, model.labels_) > 0.9
+    assert apart >= 8
 
 
-def test_clusters_along_a_direction_have_centres_in_columns():
+def test_slanted_clusters_have_centres_in_columns():
     rows, group = ellipses()
-    model = fit(rows, bounds=(0, 100), max_depth=1, directions=16)
+    model = fit(rows, bounds=(0, 100))
     assert adjusted_rand_score(group, model.labels_) > 0.99
     expected = [rows[group == 1].mean(axis=0), rows[group == 0].mean(axis=0)]  # the larger one first
     np.testing.assert_allclose(model.cluster_centers_, expected, atol=1.0)
     assert model.release_.centre_errors.shape == (2, 2)
     assert np.all(model.release_.centre_errors > 0)
-    assert model.tree_.leaf_centres.shape == (2, 2)
     distances = np.linalg.norm(np.clip(rows, 0, 100)[:, None] - model.cluster_centers_, axis=2)
     np.testing.assert_allclose(model.transform(rows), distances)
-    np.testing.assert_array_equal(model.labels_, distances.argmin(axis=1))
-
-
-def test_rules_name_columns_and_directions_and_hold_for_the_rows(leaf_of):
-    rows, _ = ellipses()
-    rows[::4, 0] = 1.0  # a third group, beside the others
-    model = fit(rows, bounds=(0, 100), directions=4, epsilon=1e6, n_clusters=5)
-    tree, schema = model.tree_, model.release_.schema
-    assert tree.names == ("x0", "x1", "direction 1", "direction 2", "direction 3", "direction 4")
-    assert schema.names == ("x0", "x1")
-    assert model.release_.parameters["directions"] == 4
-    assert {"x", "d"} <= {tree.names[column][0] for column in tree.column[tree.column >= 0]}
-    assert model.release_.directions.shape == (4, 2)
-    cube = (np.clip(rows, 0, 100) - 50) / 100
-    directions = sum(cube[:, [j]] * model.release_.directions[:, j] for j in range(2))
-    leaves = leaf_of(tree, np.column_stack([rows, directions]))
-    for leaf in np.flatnonzero(tree.column < 0):
-        assert (leaves == leaf).sum() == pytest.approx(tree.size[leaf], abs=0.5)
-    for cluster, box in tree.boxes(schema.lower, schema.upper):
-        assert len(box) == 2
-        assert 0 <= cluster < model.n_clusters_
-        assert all(0 <= low < high <= 100 for low, high in box)
-
-
-@pytest.mark.parametrize("n_columns", [2, 5])
-def test_one_hump_stays_one_cluster(n_columns):
-    rows = np.random.default_rng(n_columns).normal(50, 10, (50_000, n_columns))
-    assert [fit(rows, bounds=(0, 100), directions=16, random_state=s).n_clusters_ for s in range(3)] == [1, 1, 1]
-    assert fit(rows.round(), bounds=(0, 200, "int"), directions=16).n_clusters_ == 1
 
 
 def test_few_whole_numbers_do_not_become_clusters():
     rng = np.random.default_rng(0)
     rows = np.column_stack([rng.normal(50, 10, (20_000, 2)), rng.binomial(10, 0.5, (20_000, 2))])
     bounds = [(0, 100), (0, 100), (0, 10, "int"), (0, 10, "int")]
-    assert fit(rows, bounds=bounds, directions=16).n_clusters_ == 1
+    assert fit(rows, bounds=bounds).n_clusters_ == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_columns", [2, 5])
 def test_clusters_that_columns_show_are_found_too(n_columns):
     middles = np.array([20.0, 50.0, 80.0])
     rows = np.repeat(middles, 4000)[:, None] + np.random.default_rng(1).normal(0, 3, (12_000, n_columns))
-    model = fit(rows, bounds=(0, 100), directions=16)
+    model = fit(rows, bounds=(0, 100))
     np.testing.assert_allclose(np.sort(model.cluster_centers_[:, 0]), middles, atol=0.5)
 
 
 def test_the_number_of_clusters_may_be_given():
-    rows, group = ellipses()
-    model = fit(rows, bounds=(0, 100), directions=16, n_clusters=2, max_depth=1)
-    assert model.n_clusters_ == 2
-    assert "direction" in str(model.tree_)
-    assert adjusted_rand_score(group, model.labels_) > 0.99
+    rows, _ = ellipses()
+    model = fit(rows, bounds=(0, 100), n_clusters=2)
+    best = KMeans(2, n_init=3, random_state=0).fit(rows)
+    assert np.square(rows - model.cluster_centers_[model.labels_]).sum() < 1.02 * best.inertia_
 
 
-def test_the_scale_of_the_columns_does_not_matter_to_directions():
+@pytest.mark.slow
+def test_the_scale_of_the_columns_does_not_matter():
     rows, _ = ellipses()
     rows -= 50
-    model = fit(rows, bounds=(-64, 64), directions=8)
-    scaled = fit(rows * [1.0, 1024.0], bounds=[(-64, 64), (-(2**16), 2**16)], directions=8)
+    model = fit(rows, bounds=(-64, 64))
+    scaled = fit(rows * [1.0, 1024.0], bounds=[(-64, 64), (-(2**16), 2**16)])
     np.testing.assert_array_equal(scaled.labels_, model.labels_)
     np.testing.assert_allclose(scaled.cluster_centers_, model.cluster_centers_ * [1.0, 1024.0])
-
-
-def test_directions_cost_nothing():
-    rows, _ = ellipses(5000)
-    plain, with_directions = (fit(rows, bounds=(0, 100), directions=r).privacy_ for r in (0, 5))
-    for name in ("epsilon", "delta", "rho", "bounds"):
-        assert getattr(with_directions, name) == getattr(plain, name)
-
-
-def test_places_of_directions_are_not_kept():
-    rows, _ = ellipses(1000)
-    coordinates = Coordinates(Schema((Column("x", 0, 100), Column("y", 0, 100))), 7)
-    with LocalEngine(read_table(rows), coordinates, "error") as engine:
-        engine.encode(Grid.with_windows(coordinates.schema, 128, 2))
-        assert engine.histograms([0]).shape == (1, 9, 256)
-        assert engine.places().shape == (2, 1000)
 
 
 # Missing values
 
 
-three_settings = pytest.mark.parametrize("params", [SETTINGS[name] for name in ("log", "directions", "both")], ids=str)
 missing_values = pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 
 
 @missing_values
-def test_missing_values_become_the_middle_in_directions_too(earners, value):
-    missing, filled = earners.copy(), earners.copy()
-    missing.iloc[::9, 0], filled.iloc[::9, 0] = value, (100 + 1e5) / 2
-    missing.iloc[::11, 1], filled.iloc[::11, 1] = value, 60.0
-    params = SETTINGS["directions"] | {"on_missing": "middle"}
-    model = fit(missing, **params)
-    expected = fit(filled, **params)
-    assert model.release_.to_json() == expected.release_.to_json()
-    np.testing.assert_array_equal(model.labels_, expected.labels_)
-    np.testing.assert_array_equal(model.predict(missing), model.labels_)
-
-
-@missing_values
-@pytest.mark.parametrize("directions", [0, 3])
-def test_the_middle_of_a_log_scale_is_that_of_the_logarithms(value, directions):
+def test_the_middle_of_a_log_scale_is_that_of_the_logarithms(value):
     rows = np.column_stack([np.where(np.arange(2000) % 2 == 0, 5e5, value), np.full(2000, 1e4)])
     params = {"bounds": (100, 1e6, "log"), "on_missing": "middle", "n_clusters": 2}
-    model = fit(rows, **params, directions=directions, epsilon=100.0)
+    model = fit(rows, **params, epsilon=100.0)
     np.testing.assert_allclose(np.sort(model.cluster_centers_[:, 0]), [1e4, 5e5], rtol=0.01)
 
 
-@three_settings
-def test_rows_with_missing_values_are_left_out(earners, params):
+def test_rows_with_missing_values_are_left_out(earners):
     rows = earners.copy()
     rows.iloc[::9, 0], rows.iloc[3::10, 1] = np.nan, np.inf
     lost = ~np.isfinite(rows.to_numpy()).all(axis=1)
-    model = fit(rows, **params, on_missing="drop")
-    without = fit(rows[~lost], **params, on_missing="drop")
+    model = fit(rows, bounds=INCOME_BOUNDS, on_missing="drop")
+    without = fit(rows[~lost], bounds=INCOME_BOUNDS, on_missing="drop")
     assert model.release_.to_json() == without.release_.to_json()
     np.testing.assert_array_equal(model.labels_ == -1, lost)
     np.testing.assert_array_equal(model.predict(rows), model.labels_)
 
 
-@three_settings
+@pytest.mark.slow
 @pytest.mark.parametrize("use", ["fit", "predict", "transform"])
-def test_missing_values_are_an_error_otherwise(earners, params, use):
+def test_missing_values_are_an_error_otherwise(earners, use):
     rows = earners.copy()
     rows.iloc[-1, 0] = np.inf
-    model = fit(earners, **params)
+    model = fit(earners, bounds=INCOME_BOUNDS)
     with pytest.raises(DataError, match="on_missing='error'"):
         getattr(model, use)(rows)
 
@@ -318,23 +250,20 @@ def test_a_saved_model_predicts_the_same(tmp_path, earners, params, named):
     assert str(loaded.tree_) == str(model.tree_)
     assert loaded.tree_.names == model.tree_.names
     assert loaded.release_.schema == model.release_.schema
-    assert loaded.directions == model.directions
-    np.testing.assert_array_equal(loaded.release_.directions, model.release_.directions)
     np.testing.assert_array_equal(loaded.predict(X), model.labels_)
     np.testing.assert_array_equal(loaded.transform(X), model.transform(X))
     again = loaded.set_params(random_state=0).fit(X)
     assert again.release_.to_json() == model.release_.to_json()
 
 
-def test_releases_without_coordinates_do_not_speak_of_them(earners):
+def test_releases_without_a_log_scale_do_not_speak_of_it(earners):
     text = fit(earners, bounds={"income": (100, 1e6), "age": (0, 120)}).release_.to_json()
     assert '"log"' not in text
-    assert "direction" not in text
 
 
 @pytest.fixture(scope="module")
 def valid(earners) -> dict:
-    return json.loads(fit(earners, **SETTINGS["both"]).release_.to_json())
+    return json.loads(fit(earners, **SETTINGS["log"]).release_.to_json())
 
 
 @pytest.mark.parametrize(
@@ -351,17 +280,9 @@ def valid(earners) -> dict:
         (("privacy", "bounds", 0, "log"), False),
         (("clusters", 0, "centre"), [-5.0, 40.0]),
         (("clusters", 0, "centre"), [0.0, 40.0]),
-        (("tree", "leaf_centres", 0), [-5.0, 40.0]),
-        (("tree", "leaf_centres", 0), [500.0, 40.0, 0.1, 0.1, 0.1, 0.1]),
-        (("tree", "column", 0), 6),
-        (("parameters", "directions"), 0),
-        (("parameters", "directions"), -1),
-        (("parameters", "directions"), 65),
-        (("parameters", "directions"), 4.0),
-        (("parameters", "directions"), True),
-        (("parameters", "directions"), "4"),
-        (("parameters", "directions"), [4]),
-        (("parameters", "directions"), None),
+        (("cells", "centres", 0), [-5.0, 40.0]),
+        (("cells", "centres", 0), [500.0, 40.0, 0.1, 0.1, 0.1, 0.1]),
+        (("tree", "column", 0), 2),
         (("parameters",), None),
         (("parameters",), [4]),
     ],
@@ -378,26 +299,6 @@ def test_damaged_files_are_refused(valid, path, new):
 
 
 # Bad input
-
-
-@pytest.mark.parametrize("directions", [-1, 65, 0.5, True, None, "diagonal"], ids=repr)
-def test_directions_that_are_no_number_are_refused_before_the_table_is_read(directions):
-    with pytest.raises(ParameterError, match=r"'directions'.*integer from 0 to 64.*Use 0") as caught:
-        DPM(bounds=(0, 1), directions=directions).fit(None)
-    assert repr(directions) in str(caught.value)
-
-
-def test_the_paper_has_no_directions():
-    with pytest.raises(ParameterError, match=r"'directions'.*0 with variant='paper'.*Got 3.*variant='default'"):
-        DPM(bounds=(0, 1), variant="paper", directions=3).fit(None)
-
-
-def test_a_saved_release_of_the_paper_has_none_either(tmp_path, valid):
-    values = copy.deepcopy(valid)
-    values["privacy"]["variant"] = "paper"
-    (tmp_path / "release.json").write_text(json.dumps(values))
-    with pytest.raises(ReleaseFileError):
-        DPM.load(tmp_path / "release.json")
 
 
 @pytest.mark.parametrize("bounds", [(0, 1e6, "log"), (1, 1e6, "int", "log")], ids=str)

@@ -5,12 +5,14 @@ import pickle
 import warnings
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from dpmondrian import (
     DPM,
     Budget,
     FewRowsWarning,
+    MisfitWarning,
     NotReleasableWarning,
     ParameterError,
     Release,
@@ -34,6 +36,7 @@ def test_a_usual_fit_is_silent():
     assert told(MANY) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
@@ -55,8 +58,8 @@ def test_few_rows_are_told_by_their_released_number():
     model = DPM(bounds=(0, 100), max_depth=2)
     with pytest.warns(FewRowsWarning) as caught:
         model.fit(MANY[:30])
-    [warning] = caught
-    assert f"more than half of all {max(1, round(model.tree_.size[0])):,}." in str(warning.message)
+    [warning] = [warning for warning in caught if warning.category is FewRowsWarning]
+    assert f"with {max(1, round(model.tree_.size[0])):,} rows and this epsilon" in str(warning.message)
 
 
 def test_seeded_runs_are_told_what_matters_more():
@@ -145,3 +148,30 @@ def test_a_day_that_is_none_is_refused_before_anything_is_drawn(seconds, monkeyp
     monkeypatch.setenv("SOURCE_DATE_EPOCH", seconds)
     with pytest.raises(ParameterError, match="SOURCE_DATE_EPOCH"):
         DPM(bounds=(0, 100), max_depth=1).fit(MANY)
+
+
+def misfits_of(table, bounds):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        DPM(epsilon=5.0, bounds=bounds).fit(table)
+    return [str(warning.message) for warning in caught if warning.category is MisfitWarning]
+
+
+@pytest.mark.slow
+def test_bounds_and_categories_that_fit_nothing_are_told_by_what_was_released():
+    rng = np.random.default_rng(0)
+    table = pa.table(
+        {
+            "age": rng.uniform(20, 90, 20_000),
+            "metres": rng.normal(1.7, 0.1, 20_000),
+            "plan": ["Basic", "Premium"] * 10_000,
+        }
+    )
+    good = {"age": (0, 120), "metres": (1.0, 2.5), "plan": ["Basic", "Premium"]}
+    assert misfits_of(table, good) == []
+    (centimetres,) = misfits_of(table, {**good, "metres": (100, 250)})
+    assert centimetres.startswith("Nearly all values of column metres lie at or below its lower bound")
+    (small,) = misfits_of(table, {**good, "plan": ["basic", "premium"]})
+    assert small.startswith("Hardly any value of column plan is one of its declared categories")
+    (high,) = misfits_of(table, {**good, "age": (0, 5)})
+    assert "at or above its upper bound" in high

@@ -6,7 +6,7 @@ from sklearn.cluster import KMeans
 
 from dpmondrian import DPM
 from dpmondrian.quality import accuracy, inertia
-from dpmondrian.samples.synthetic import homes
+from dpmondrian.samples.examples import homes
 from dpmondrian_lab.datasets import DATA_SETS
 from dpmondrian_lab.datasets.blobs import blobs
 
@@ -23,6 +23,7 @@ def test_separated_clusters_are_found_without_k(parameters, seed):
     assert accuracy(rows, truth, model.cluster_centers_) > 0.999
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_towns_are_found_and_their_sizes_are_right(seed):
     rows, town = homes()

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from dpmondrian import DPM, NotReleasableWarning, Release, ReleaseFileError, __version__
 from dpmondrian.release.release import digest_of
-from dpmondrian.release.unit import unit_of
+from dpmondrian.release.statement import unit_of
 
 SETTINGS = [{}, {"delta": 0}, {"variant": "paper"}, {"n_clusters": 4}, {"max_depth": 0}, {"rows_per_person": 3}]
 
@@ -50,6 +50,7 @@ def test_a_release_survives_json(blobs, params):
     assert str(again.tree) == str(release.tree)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("named", [True, False])
 @pytest.mark.parametrize("params", SETTINGS, ids=str)
 def test_a_saved_model_predicts_the_same(tmp_path, blobs, named, params):
@@ -71,7 +72,10 @@ def test_the_attributes_are_those_of_the_release(fitted):
     release = fitted.release_
     assert fitted.cluster_centers_.tolist() == release.centres.tolist()
     assert fitted.cluster_sizes_.tolist() == release.sizes.tolist() == sorted(release.sizes.tolist(), reverse=True)
-    assert fitted.n_clusters_ == len(release.centres) == release.tree.n_leaves
+    assert fitted.n_clusters_ == len(release.centres)
+    assert fitted.certainty_ is release.certainty
+    assert fitted.cells_ is release.cells
+    assert fitted.hierarchy_ is release.hierarchy
     assert fitted.tree_ is release.tree
     assert fitted.privacy_ is release.privacy
     assert release.centre_errors.shape == release.centres.shape
@@ -81,7 +85,7 @@ def test_the_attributes_are_those_of_the_release(fitted):
 
 def test_json_says_what_it_is(valid):
     assert valid["format"] == "dpmondrian release"
-    assert valid["format_version"] == 4
+    assert valid["format_version"] == 6
     assert valid["columns"][1] == {"name": "bmi", "lower": -90.0, "upper": 100.0, "whole": True}
     assert valid["privacy"]["version"] == __version__
 
@@ -105,18 +109,24 @@ def test_the_statement_is_complete(blobs, params):
         assert entry.level is None or entry.level >= 0
         assert entry.sensitivity > 0
         assert entry.scale > 0
-        assert entry.cost > 0
+        assert entry.cost > 0 or entry.n_draws == 0
     keys = [(entry.name, entry.level) for entry in privacy.entries]
     assert len(set(keys)) == len(keys)
-    total = sum(entry.cost for entry in privacy.entries)
-    assert total == pytest.approx(privacy.rho if zcdp else 0.7, rel=1e-6)
-    assert total <= (privacy.rho * (1 + 1e-12) if zcdp else 0.7)
+    total, budget = sum(entry.cost for entry in privacy.entries), privacy.rho if zcdp else 0.7
+    assert total <= budget * (1 + 1e-12)
+    if privacy.accountant == "pld" and any(entry.n_draws == 0 for entry in privacy.entries):
+        assert total > 0.8 * budget, "what selections would have cost that were not made goes to nobody"
+    else:
+        assert total == pytest.approx(budget, rel=1e-6)
 
 
 @pytest.mark.parametrize("params", SETTINGS, ids=str)
 def test_costs_follow_from_sensitivity_and_scale(blobs, params):
     privacy = DPM(bounds=(-100, 100), **params).fit(blobs).privacy_
     for entry in privacy.entries:
+        if entry.cost == 0.0:  # it was not made, and what it would have cost went to others
+            assert entry.n_draws == 0
+            continue
         ratio = entry.sensitivity / entry.scale
         if privacy.currency == "rho":
             expected = ratio**2 / 2 if entry.mechanism == "discrete Gaussian" else ratio**2 / 8
@@ -140,7 +150,7 @@ def test_the_statement_is_json_and_survives_it(fitted):
 def test_the_statement_reads_like_a_statement(fitted):
     text = str(fitted.privacy_)
     for word in (
-        "NOT RELEASABLE", "epsilon = 5", "delta = 1e-06", "Unit of privacy: one row", "adding or removing one row",
+        "NOT RELEASABLE", "epsilon = 5", "delta = 1e-6", "Unit of privacy: one row", "adding or removing one row",
         f"rho = {fitted.privacy_.rho:.6g}", "age [-100, 100]", "bmi [-90, 100]", "Variant: default", __version__,
         "Not protected:", "labels of rows", "discrete Gaussian", "exponential mechanism", "sensitivity", "scale",
     ):  # fmt: skip
@@ -190,6 +200,7 @@ def test_a_secure_run_is_releasable_and_silent(blobs):
     assert "NOT RELEASABLE" not in str(model.privacy_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("params", SETTINGS, ids=str)
 def test_secure_runs_differ(blobs, params):
     texts = {DPM(bounds=(-100, 100), **params).fit(blobs).release_.to_json() for _ in range(3)}
@@ -294,26 +305,7 @@ def outcome(values, rows) -> str | None:
     return None if set(labels.tolist()) <= set(range(len(values["clusters"]))) else "accepted, but labels are wrong"
 
 
-WRONG = [
-    None,
-    True,
-    -1,
-    0,
-    3,
-    10**30,
-    1e308,
-    -1e308,
-    0.5,
-    float("nan"),
-    float("inf"),
-    "",
-    "text",
-    [],
-    {},
-    [[]],
-    [None],
-    {"a": 1},
-]
+WRONG = [None, True, -1, 3, 10**30, -1e308, 0.5, float("nan"), "text", [], {"a": 1}]
 
 
 @pytest.mark.slow
@@ -327,6 +319,7 @@ def test_a_wrong_value_anywhere_is_refused_or_harmless(valid, few_rows, new):
     assert problems == {}
 
 
+@pytest.mark.slow
 def test_a_missing_value_anywhere_is_refused_or_harmless(valid, few_rows):
     problems = {}
     for path in paths(valid):

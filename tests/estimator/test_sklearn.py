@@ -57,7 +57,7 @@ def test_a_clone_has_the_parameters_and_nothing_that_was_fitted(blobs):
 def test_fit_does_not_change_parameters(blobs):
     params = {
         "bounds": {"x0": (-100, 100), "x1": [-100, 100]},
-        "budget_shares": {"splits": 0.3, "counts": 0.2, "bridges": 0.1, "centres": 0.4},
+        "budget_shares": {"splits": 0.3, "counts": 0.2, "cells": 0.1, "clusters": 0.3, "profiles": 0.1},
     }
     before = copy.deepcopy(params)
     model = DPM(**params, random_state=0).fit(blobs)
@@ -76,7 +76,7 @@ def test_the_constructor_only_stores():
 def test_parameters_can_be_set_and_misspelt_ones_are_refused(blobs):
     model = DPM(bounds=(-100, 100), random_state=0).set_params(epsilon=3.0, max_depth=1)
     assert model.fit(blobs).privacy_.epsilon == 3.0
-    assert model.n_clusters_ <= 2
+    assert model.tree_.n_leaves <= 2
     with pytest.raises(ValueError, match="epsilonn"):
         model.set_params(epsilonn=1.0)
     with pytest.raises(TypeError, match="epsilonn"):
@@ -89,7 +89,7 @@ def test_parameters_are_named_and_the_error_says_that_the_first_is_not_k():
         with pytest.raises(ParameterError, match=r"DPM\(n_clusters=5\)") as caught:
             DPM(*places)
         assert "123.25" not in str(caught.value)
-    assert [p.kind for p in inspect.signature(DPM).parameters.values()] == [inspect.Parameter.KEYWORD_ONLY] * 18
+    assert {p.kind for p in inspect.signature(DPM).parameters.values()} == {inspect.Parameter.KEYWORD_ONLY}
 
 
 def test_works_as_a_step_of_a_pipeline(blobs):
@@ -136,6 +136,7 @@ def test_is_a_clusterer_and_says_whether_missing_values_are_allowed():
     assert allowed == {"error": False, "drop": True, "middle": True}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("params", list(ParameterGrid({"variant": ["default", "paper"], "n_clusters": [None, 2]})))
 def test_fitting_again_forgets_the_first_fit(blobs, params):
     model = DPM(epsilon=20, bounds=(-100, 100), random_state=0, **params)

@@ -60,7 +60,7 @@ def saved_releases() -> dict[str, str]:
     everything = {"bounds": EVERYTHING, "person_id": "person", "rows_per_person": 2}
     models = {
         "numbers": DPM(epsilon=20.0, bounds=(0, 120), random_state=0).fit(numbers),
-        "everything": DPM(epsilon=20.0, **everything, directions=3, random_state=0).fit(people),
+        "everything": DPM(epsilon=20.0, **everything, random_state=0).fit(people),
         "k": DPM(epsilon=20.0, bounds=(0, 120), n_clusters=3, random_state=0).fit(numbers),
         "paper": DPM(epsilon=20.0, bounds=(0, 120), variant="paper", random_state=0).fit(numbers),
         "pure": DPM(epsilon=20.0, delta=0.0, bounds=(0, 120), random_state=0).fit(numbers),

@@ -102,7 +102,6 @@ HOSTILE = {
     "60,000 columns": lambda valid: many_columns(valid, 60_000),
     "100,000 categories": lambda valid: one_column(valid, {"name": "x", "categories": [str(j) for j in range(10**5)]}),
     "1,000 clusters": lambda valid: many_clusters(valid, 1000),
-    "a million directions": lambda valid: changed(valid, "parameters", "directions", MANY),
     "a deep tree": lambda valid: chain(valid, 20_000),
     "a tree of 12 levels": lambda valid: chain(valid, 12),
     "a tree of 13 levels": lambda valid: chain(valid, 13),

@@ -16,7 +16,7 @@ from dpmondrian import Budget, BudgetError, DPMondrianError
 from dpmondrian.accounts.budget import BudgetState
 from dpmondrian.schema.draft import draft_schema
 from dpmondrian.schema.files import read_schema, schema_text
-from dpmondrian.tables.files import Source, columns_of, read_columns
+from dpmondrian.tables.files import Source, open_file
 
 SCHEMA = """\
 person_id = "customer"
@@ -224,7 +224,7 @@ def tables(folder):
         path = folder / f"whole.{ending}"
         write(pa.Table.from_pandas(frame), path)
         contents[ending] = path.read_bytes()
-        assert read_columns(Source(path), {"age": "number", "plan": "text"}).num_rows == 80
+        assert open_file(Source(path)).read({"age": "number", "plan": "text"}).num_rows == 80
     return contents
 
 
@@ -237,7 +237,7 @@ def tables(folder):
 def test_files_of_tables(folder, tables, data, ending, given_ending):
     path = folder / f"damaged.{given_ending or ending}"
     path.write_bytes(damaged(data.draw, tables[ending]))
-    for use in (columns_of, lambda source: read_columns(source, {"age": "number", "plan": "text", "n": "number"})):
+    for use in (open_file, lambda source: open_file(source).read({"age": "number", "plan": "text", "n": "number"})):
         try:
             use(Source(path))
         except DPMondrianError as error:
@@ -255,7 +255,7 @@ def test_files_of_anything(folder, content, ending):
     path = folder / f"anything.{ending}"
     path.write_bytes(content)
     try:
-        columns = columns_of(Source(path, query="select 1 as a" if ending in ("db", "duckdb") else None))
-        read_columns(Source(path), dict.fromkeys(columns, "text"))
+        columns = open_file(Source(path, query="select 1 as a" if ending in ("db", "duckdb") else None)).kinds
+        open_file(Source(path)).read(dict.fromkeys(columns, "text"))
     except DPMondrianError:
         return

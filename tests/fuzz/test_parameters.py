@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpmondrian import DPM, Budget, Category, Column, DPMondrianError, Schema
-from dpmondrian.schema.options import bounds_from_options
+from dpmondrian.schema import bounds_from_options
 
 ROWS = np.random.default_rng(0).uniform(0, 1, (40, 2))
 

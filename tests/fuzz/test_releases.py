@@ -129,10 +129,11 @@ def use(release, tmp_path):
     assert all(isinstance(text, str) for text in texts)
     assert Release.from_json(release.to_json()).to_json() == release.to_json()
     release.tree.boxes(release.schema.lower, release.schema.upper)
-    assert release.directions.shape[1] == len(release.schema.centre_columns)
-    if release.tree.leaf_centres is not None:
-        for k in {1, release.tree.n_leaves}:
-            assert np.all(np.isfinite(release.tree.cut(k).centres))
+    if release.cells is not None:
+        for k in {1, len(release.cells)}:
+            assert np.all(np.isfinite(release.clusters(k).centres))
+        assert np.all(np.isfinite(release.qualities().quality))
+        assert np.all(np.isfinite(release.hierarchy.height))
     path = tmp_path / "release.json"
     release.save(path)
     try:
@@ -213,7 +214,11 @@ SMALL = {
     "other neighbours": ("privacy", "neighbours", "replace_one"),
     "randomness in words": ("privacy", "randomness", "operating system"),
     "less that is not protected": ("privacy", "not_protected", ["groups"]),
-    "a leaf beyond the bounds": ("tree", "leaf_centres", 0, [-1.0, 1.0]),
+    "a cell beyond the bounds": ("cells", "centres", 0, [-1.0, 1.0]),
+    "a cell without a size": ("cells", "sizes", 0, 0.0),
+    "a negative spread": ("cells", "spread", -1.0),
+    "a certainty above one": ("clusters", 0, "certainty", 1.5),
+    "a rule of no kind": ("partition", {"kind": "magic"}),
     "a negative error in the tree": ("tree", "size_error", 0, -1.0),
     "a number that no float holds": ("privacy", "entries", 0, "scale", 10**400),
     "a negative cost": ("privacy", "entries", 0, "cost", -1.0),

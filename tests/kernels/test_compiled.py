@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +9,7 @@ import pytest
 
 from dpmondrian.dpm.scores.combine import Score
 from dpmondrian.engines.grid import Grid
-from dpmondrian.kernels import compiled, reference
+from dpmondrian.kernels import compiled, reference, scores
 from dpmondrian.kernels.reference import DROP, ERROR, MIDDLE
 from dpmondrian.schema.columns import Column, Schema
 
@@ -45,9 +43,9 @@ class Rows(NamedTuple):
 def coded(places: np.ndarray, layout: str = "bytes") -> tuple[np.ndarray, ...]:
     """Return places, shape (n_columns, n_rows), as the kernels take them; codes have one more column, without rests."""
     code_type, rest_type, width = LAYOUTS[layout]
-    codes = np.vstack([places // width, np.full((1, places.shape[1]), 9)]).astype(code_type)
+    codes = np.vstack([places // width, np.full((1, places.shape[1]), 9)]).astype(code_type, order="C")
     n_columns = len(places)
-    return codes, (places % width).astype(rest_type), np.full(n_columns, float(width)), np.ones(n_columns)
+    return codes, (places % width).astype(rest_type, order="C"), np.full(n_columns, float(width)), np.ones(n_columns)
 
 
 def together(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
@@ -109,7 +107,7 @@ def a_block(schema: Schema, n_rows: int, missing: bool) -> np.ndarray:
 def run_quantise(kernel: Any, schema: Schema, grid: Grid, block: np.ndarray, missing: int) -> tuple[Any, ...]:
     start = 3
     codes = np.full((grid.n_columns, start + len(block)), 7, dtype=grid.code_type)
-    rests = np.full((grid.n_measured, start + len(block)), 7, dtype=grid.rest_type)
+    rests = np.full((grid.n_columns, start + len(block)), 7, dtype=grid.rest_type)
     stop = kernel.quantise(
         block.T, schema.lower, schema.upper, grid.origin, grid.inverse_step, grid.on_value, grid.last_place,
         grid.places_per_code, grid.rest_step, missing, codes, rests, start,
@@ -140,17 +138,6 @@ def test_quantise_takes_rows_or_columns_and_short_numbers(n_rows, rule, order, v
     block = a_block(schema, n_rows, missing).astype(value_type)
     expected = run_quantise(reference, schema, grid, block.astype(np.float64), rule)
     assert run_quantise(compiled, schema, grid, np.asarray(block, order=order), rule) == expected
-
-
-@pytest.mark.parametrize("n_measured", [1, 2, 3])
-@pytest.mark.parametrize("rule", [DROP, MIDDLE])
-def test_last_columns_may_get_codes_only(n_measured, rule):
-    schema, grid = a_grid(128)
-    block = a_block(schema, 300, missing=True)
-    stop, codes, rests = run_quantise(compiled, schema, grid, block, rule)
-    fewer = replace(grid, n_measured=n_measured)
-    for kernel in (compiled, reference):
-        assert run_quantise(kernel, schema, fewer, block, rule) == (stop, codes, rests[:n_measured])
 
 
 @pytest.mark.parametrize("rule", [DROP, MIDDLE])
@@ -230,7 +217,7 @@ def test_cut_scores_equal_the_plain_score(stride, two_sided, n_rows):
 
 @pytest.mark.parametrize(("low", "stride", "first"), [(0, 1, 1), (4, 1, 5), (0, 2, 1), (1, 2, 3), (2, 2, 3), (3, 2, 5)])
 def test_first_cut_is_the_first_above_the_box(low, stride, first):
-    assert compiled.first_cut(low, stride) == first
+    assert scores.first_cut(low, stride) == first
     assert first == min(cut for cut in range(1, 20, stride) if cut > low)
 
 
@@ -276,16 +263,16 @@ def test_rests_may_be_worth_several_places(n_rows):
 @pytest.mark.parametrize("norm", [1, 2])
 @pytest.mark.parametrize("reach", ["none", "all", "some", "ties"])
 @EVERY_LAYOUT
-def test_radius_counts_equal_reference(n_rows, norm, reach, layout):
+def test_distance_counts_equal_reference(n_rows, norm, reach, layout):
     rows = random_rows(n_rows, 3, layout)
     places, (order, starts) = rows.coded, rows.ordered
     centre, columns = random_centres(rows.n_groups, 3), np.arange(3)
     if reach == "ties":  # whole rows at the same distance, which equals a threshold
         places = coded((centre[0][:, None] ^ 1).repeat(n_rows, axis=1), layout)
     radii = {"none": [0, 1, 2], "all": [10**6, 10**7], "ties": [0, 1, 2, 3]}.get(reach, [0, 20_000, 40_000, 80_000])
-    thresholds = np.tile(np.array(radii, dtype=np.int64) ** (norm if reach != "ties" else 1), (rows.n_groups, 1))
+    thresholds = np.array(radii, dtype=np.int64) ** (norm if reach != "ties" else 1)
     args = (places, columns, order, starts, centre, thresholds, norm)
-    counts = by_both("radius_counts", *args, shape=(len(radii) + 1,))
+    counts = by_both("distance_counts", *args, shape=(len(radii) + 1,))
     assert counts.sum() == len(order)
     if reach == "all":
         assert counts[0] == len(order)
@@ -311,12 +298,12 @@ def test_columns_that_are_not_asked_for_do_not_matter(norm, layout):
     rows, columns = random_rows(2500, 4, layout), np.array([3, 1])
     centre = random_centres(rows.n_groups, 2)
     alone = coded(rows.places[columns], layout)
-    radii, thresholds = np.full(4, 30_000), np.tile(np.array([20_000, 30_000, 50_000]) ** norm, (4, 1))
-    counts = by_both("radius_counts", rows.coded, columns, *rows.ordered, centre, thresholds, norm, shape=(4,))
+    radii, thresholds = np.full(4, 30_000), np.array([20_000, 30_000, 50_000]) ** norm
+    counts = by_both("distance_counts", rows.coded, columns, *rows.ordered, centre, thresholds, norm, shape=(4,))
     sums = by_both("clipped_sums", rows.coded, columns, *rows.ordered, centre, radii, norm, shape=(4, 2))
     both = np.arange(2)
     assert counts.tolist() == added(
-        compiled, "radius_counts", alone, both, *rows.ordered, centre, thresholds, norm, shape=(4,)
+        compiled, "distance_counts", alone, both, *rows.ordered, centre, thresholds, norm, shape=(4,)
     ).tolist()  # fmt: skip
     assert sums.tolist() == added(
         compiled, "clipped_sums", alone, both, *rows.ordered, centre, radii, norm, shape=(4, 2)
@@ -345,14 +332,6 @@ def test_a_clipped_row_is_never_longer_than_the_radius(norm, n_columns, radius):
             assert short == full
         else:  # rounding towards zero loses less than one place per column, twice at most
             assert length ** (1 / norm) >= radius - 2 * n_columns ** (1 / norm)
-
-
-def random_pairs(n_centres: int) -> tuple[np.ndarray, int]:
-    """Return numbers for about two thirds of the pairs of centres, the same both ways, -1 for the others; and how many."""
-    first, second = np.nonzero(np.triu(np.random.default_rng(2).random((n_centres, n_centres)) < 0.7, 1))
-    pair_of = np.full((n_centres, n_centres), -1, dtype=np.int64)
-    pair_of[first, second] = pair_of[second, first] = np.arange(len(first))
-    return pair_of, len(first)
 
 
 def centres_of_a_kind(kind: str, n_centres: int, n_columns: int) -> np.ndarray:
@@ -461,98 +440,6 @@ def test_regroup_next_to_the_border_between_two_centres(n_columns):
         assert node.tolist() == expected.tolist()
 
 
-def grouped_by(node: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the order and starts of rows by node, with empty groups between them."""
-    return reference.order_rows(node, np.arange(2**14, dtype=np.int16), 2**14 - 1)
-
-
-@pytest.mark.slow
-@ROWS_AND_CENTRES
-@NODES
-@SHAPES
-def test_bridge_counts_equal_reference(kind, where, nodes, n_rows, n_columns, n_centres):
-    n_bins = 5 if n_columns > 1 else 2
-    centres = centres_of_a_kind(kind, n_centres, n_columns)
-    places = clusters(where, n_rows, n_columns, centres)
-    pair_of, n_pairs = random_pairs(n_centres)
-    grouped = grouped_by(nodes_of_a_kind(nodes, places, centres))
-    shape = (n_pairs * n_bins + n_centres,)
-    counts = by_both("bridge_counts", coded(places), *grouped, centres, pair_of, n_pairs, n_bins, shape=shape)
-    assert counts.sum() == n_rows  # every row counts once
-    assert counts.min() >= 0
-    if kind == "identical":
-        assert counts[-n_centres:].tolist() == [n_rows, *[0] * (n_centres - 1)]
-
-
-@pytest.mark.parametrize("kernel", [compiled, reference])
-@pytest.mark.parametrize("order", [[0, 1], [1, 0]])
-def test_bins_of_a_bridge_run_from_the_lower_number_to_the_higher(kernel, order):
-    rows = {10: "behind", 20: 0, 31: 0, 32: 1, 43: 1, 44: 2, 50: 2, 56: 2, 57: 3, 68: 3, 69: 4, 80: 4, 81: "behind"}
-    centres, pair_of = np.array([[20], [80]])[order], np.array([[-1, 0], [0, -1]])
-    for place, expected in rows.items():
-        args = (coded(np.array([[place]])), *together(1), centres, pair_of, 1, 5)
-        counts = added(kernel, "bridge_counts", *args, shape=(7,))
-        if expected == "behind":
-            expected = 5 + (place > 50 if order == [0, 1] else place < 50)
-        elif order == [1, 0]:
-            expected = 4 - expected
-        assert counts.tolist() == np.eye(7, dtype=int)[int(expected)].tolist()
-
-
-@pytest.mark.parametrize("kernel", [compiled, reference])
-def test_a_pair_without_a_number_counts_for_the_nearest_centre(kernel):
-    rows, centres = coded(np.array([[25, 45, 55, 95]])), np.array([[20], [80]])
-    counts = added(kernel, "bridge_counts", rows, *together(4), centres, np.full((2, 2), -1), 0, 5, shape=(2,))
-    assert counts.tolist() == [2, 2]
-
-
-def random_choices(n_choices: int, n_centres: int) -> np.ndarray:
-    """Return choices of at least two centres each."""
-    taken = np.random.default_rng(3).random((n_choices, n_centres)) < 0.5
-    rank = np.random.default_rng(6).random((n_choices, n_centres)).argsort(axis=1)
-    return taken | (rank < 2)
-
-
-@pytest.mark.slow
-@ROWS_AND_CENTRES
-@NODES
-@SHAPES
-@pytest.mark.parametrize("n_shared", [0, 1, 2, 8])
-def test_silhouettes_equal_reference(kind, where, nodes, n_rows, n_columns, n_centres, n_shared):
-    """With none, one or several centres that all choices take."""
-    steps = 1000 if n_columns == 1 else 2**16
-    centres = centres_of_a_kind(kind, n_centres, n_columns)
-    places = clusters(where, n_rows, n_columns, centres)
-    if n_rows:
-        places[:, 0] = centres[0]
-    taken = random_choices(6, n_centres)
-    taken[:, :n_shared] = True
-    grouped = grouped_by(nodes_of_a_kind(nodes, places, centres))
-    sums = by_both("silhouettes", coded(places), *grouped, centres, taken, steps, shape=(6,))
-    assert np.all((sums >= 0) & (sums <= steps * n_rows))
-    if kind == "identical":
-        assert not sums.any()
-    elif kind == "random" and n_rows and n_shared:
-        assert sums.min() >= steps  # the row on the first centre
-
-
-@pytest.mark.parametrize("kernel", [compiled, reference])
-def test_silhouettes_of_single_rows(kernel):
-    """From 0, midway, to all steps, on a centre; of the centres that are taken only."""
-    centres, taken = np.array([[0], [100], [60]]), np.array([[True, True, False], [True, False, True]])
-
-    def found(place: int) -> list[int]:
-        rows = coded(np.array([[place]]))
-        sums: list[int] = added(kernel, "silhouettes", rows, *together(1), centres, taken, 1000, shape=(2,)).tolist()
-        return sums
-
-    assert found(0) == [1000, 1000]
-    assert found(50) == [0, 800]
-    assert found(20) == [750, 500]
-    assert found(60) == [333, 1000]
-    assert found(100) == [1000, 600]
-
-
 @pytest.mark.parametrize("n_columns", [3, 40])
 def test_centres_far_outside_have_exact_distances_too(n_columns):
     """Squared distances are so large that numbers of centres do not fit beside them, or few do; with many ties."""
@@ -560,69 +447,8 @@ def test_centres_far_outside_have_exact_distances_too(n_columns):
     # Rows on the diagonal are as far from a centre as from one with the same numbers in another order.
     rows.places[:, ::2] = rows.places[0, ::2]
     centres = rng.permuted(np.tile(np.arange(n_columns) % 7 + 10**7, (70, 1)), axis=1)
-    places, (order, starts) = coded(rows.places), rows.ordered
+    places = coded(rows.places)
     node, expected = rows.node.copy(), rows.node.copy()
     compiled.regroup(places, centres, node)
     reference.regroup(places, centres, expected)
     assert node.tolist() == expected.tolist()
-    pair_of, n_pairs = random_pairs(70)
-    by_both("bridge_counts", places, order, starts, centres, pair_of, n_pairs, 5, shape=(n_pairs * 5 + 70,))
-    by_both("silhouettes", places, order, starts, centres, random_choices(4, 70), 2**16, shape=(4,))
-
-
-@EVERY_LAYOUT
-def test_distances_to_centres_are_read_from_every_layout(layout):
-    rows, centres, (pair_of, n_pairs) = random_rows(2500, 3, layout), random_centres(9, 3), random_pairs(9)
-    by_both("bridge_counts", rows.coded, *rows.ordered, centres, pair_of, n_pairs, 5, shape=(n_pairs * 5 + 9,))
-    by_both("silhouettes", rows.coded, *rows.ordered, centres, random_choices(4, 9), 2**16, shape=(4,))
-
-
-@pytest.mark.parametrize("kind", ["random", "twins", "ties", "identical"])
-def test_parts_of_the_rows_add_up(kind):
-    places = random_rows(2500, 3).places
-    centres, (pair_of, n_pairs) = centres_of_a_kind(kind, 6, 3), random_pairs(6)
-    taken = np.array([[True] * k + [False] * (6 - k) for k in range(2, 7)])
-
-    def answers(part: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        rows = (coded(part), *together(part.shape[1]))
-        bridges = added(compiled, "bridge_counts", *rows, centres, pair_of, n_pairs, 5, shape=(n_pairs * 5 + 6,))
-        return bridges, added(compiled, "silhouettes", *rows, centres, taken, 2**16, shape=(5,))
-
-    whole = answers(places)
-    for edges in ([0, 1, 2500], [0, 1023, 1024, 1025, 2500], [0, 700, 700, 1900, 2500]):
-        parts = [answers(places[:, a:b]) for a, b in pairwise(edges)]
-        for total, expected in zip(zip(*parts, strict=True), whole, strict=True):
-            np.testing.assert_array_equal(sum(total), expected)
-
-
-def run_nearest(kernel: Any, block: np.ndarray, centres: np.ndarray, rule: int, hints: bool = False) -> tuple[Any, Any]:
-    lower, upper, weights = np.array([-50.0, 0.0]), np.array([50.0, 10.0]), np.array([0.5, 5.0])
-    scaled = centres * weights
-    distance = np.sqrt(((scaled[:, None] - scaled) ** 2).sum(axis=2))
-    np.fill_diagonal(distance, np.inf)
-    half_gap = distance.min(axis=1) / 2 * (1 - 1e-9)
-    rng = np.random.default_rng(0)
-    node = rng.integers(0, 9, len(block) + 2).astype(np.int16) if hints else np.empty(0, dtype=np.int16)
-    labels = np.full(len(block) + 2, -7, dtype=np.int32)
-    cluster_of_node = rng.integers(0, len(centres), 9)
-    done = kernel.nearest_centre(
-        block, lower, upper, rule, centres, weights, half_gap, node, cluster_of_node, labels, 2
-    )  # fmt: skip
-    return done, labels.tolist()
-
-
-@pytest.mark.parametrize("n_rows", SIZES)
-@pytest.mark.parametrize("n_centres", [1, 2, 12])
-@pytest.mark.parametrize("rule", [ERROR, DROP, MIDDLE])
-@pytest.mark.parametrize("missing", [False, True])
-def test_nearest_centre_equals_reference_whatever_the_hint(n_rows, n_centres, rule, missing):
-    rng = np.random.default_rng(n_rows)
-    block = rng.uniform([-80, -2], [80, 12], (n_rows, 2))
-    centres = rng.uniform([-50, 0], [50, 10], (n_centres, 2))
-    centres[-1] = centres[0]  # a tie
-    if missing and n_rows:
-        block[0, 0], block[-1, 1] = np.nan, np.inf
-    expected = run_nearest(reference, block, centres, rule)
-    assert run_nearest(compiled, block, centres, rule) == expected
-    assert run_nearest(compiled, block, centres, rule, hints=True) == expected
-    assert expected[0] is not (missing and n_rows > 0 and rule == ERROR)

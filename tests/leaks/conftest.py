@@ -62,11 +62,14 @@ def secrets() -> tuple[frozenset[int], frozenset[float]]:
 
 
 def marks_in_text(text: str) -> set[str]:
-    """Return which marks a text tells: a mark, an exact count, or the digits of an exact value."""
+    """Return which marks a text tells: a mark, an exact count, or the digits of an exact value.
+
+    A size with a standard error of two digits or more is rounded, so it may be exact by chance; the release holds it with all digits.
+    """
     counts, values = secrets()
     found = {TEXT} if TEXT in text else set()
     for count in counts:
-        if re.search(rf"(?<![\d.,])(?:{count}|{count:,})(?!\d|[.,]\d*[1-9])", text):
+        if re.search(rf"(?<![\d.,-])(?:{count}|{count:,})(?!\d|[.,]\d*[1-9]| ± [\d,]{{2}})", text):
             found.add(str(count))
     return found | {digits for digits in (_digits(value) for value in values) if digits in text}
 

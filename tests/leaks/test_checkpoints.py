@@ -39,17 +39,21 @@ def marks_in_file(path, marks):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SETTINGS)
 def test_files_of_whole_fits(name, rows, marks, tmp_path):
-    path = tmp_path / "run.ckpt"
-    fitted(rows, name, path)
-    assert marks_in_file(path, marks) == set()
-    state = Checkpoint(path).read()
-    assert marks.object(state) == set()
-    assert len(path.read_bytes()) < 31_337  # not a byte per row
+    """Of thousands of noisy counts some are exact by chance, so a mark is one that is there whatever the noise."""
+    found, held_marks = [], []
+    for seed in range(4, 9):
+        path = tmp_path / f"run-{seed}.ckpt"
+        fitted(rows, name, path, random_state=seed)
+        found.append(marks_in_file(path, marks))
+        state = Checkpoint(path).read()
+        held_marks.append(marks.object(state))
+        assert len(path.read_bytes()) < 16 * len(rows)  # not a number for each of their values
+    assert set.intersection(*found) == set.intersection(*held_marks) == set()
     if "persons" in name:
         assert b"person" in path.read_bytes()  # the column, a public name, and nobody's id
-    held = Checkpoint(path).held(state.facts, state.n_planned)
+    held = Checkpoint(path).held(state.facts)
     with held as journal:
-        assert marks.object(journal) == set()
+        assert marks.object(journal) <= held_marks[-1]
         assert marks.text(repr(journal) + repr(Checkpoint(path))) == set()
 
 
@@ -107,7 +111,7 @@ def test_an_exact_count_in_a_file_is_found(marks, tmp_path):
     import numpy as np
 
     path = tmp_path / "run.ckpt"
-    with Checkpoint(path).held({}, 1) as journal:
+    with Checkpoint(path).held({}) as journal:
         journal.begin()
-        journal.keep("count", 0, np.array([31_337, 5]))
+        journal.keep("count", 0, 0.5, np.array([31_337, 5]))
     assert marks_in_file(path, marks)

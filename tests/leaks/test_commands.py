@@ -1,5 +1,6 @@
 """Everything that the commands print, log and write is searched for marks of the rows."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -45,10 +46,17 @@ def run(folder, marks, told, monkeypatch):
         for path in written:
             if path.name not in sensitive:
                 content = path.read_bytes()
-                assert marks.bytes(content) | marks.text(content.decode("utf-8", "replace")) == set(), path.name
+                found = marks.bytes(content) | marks.text(content.decode("utf-8", "replace"))
+                assert found <= rounded_sizes(path.parent / "release.json"), path.name
         return text, {path.name for path in written}
 
     return run
+
+
+def rounded_sizes(release):
+    """Return what the noisy sizes of a release are rounded to where people read them: exact by chance, if at all."""
+    sizes = json.loads(release.read_text())["tree"]["size"] if release.exists() else []
+    return {str(round(size)) for size in sizes if size != round(size)}
 
 
 VARIANTS = {
@@ -67,13 +75,14 @@ VARIANTS = {
 def test_cluster_and_what_follows(run, name):
     out = f"out {name}"
     text, written = run("cluster", *VARIANTS[name], "--epsilon", "0.3", "--seed", "1", "--out", out)
-    assert written == {"release.json", "centres.csv", "report.html"}
+    assert written == {"release.json", "centres.csv", "profiles.csv", "report.html"}
     assert text.strip()
     run("report", f"{out}/release.json", "--out", f"{out} again.html")
     if name == "persons":
         run("explain", f"{out}/release.json")
 
 
+@pytest.mark.slow
 def test_cluster_with_a_budget_and_labels(run):
     run("budget", "new", "budget.json", "--epsilon", "2", "--delta", "1e-5")
     _, written = run(

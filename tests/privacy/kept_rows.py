@@ -6,8 +6,8 @@ import numpy as np
 
 from dpmondrian import Column, Schema
 from dpmondrian.engines.grid import Grid
-from dpmondrian.engines.resources import Resources
 from dpmondrian.engines.sources import open_source
+from dpmondrian.engines.store import Resources
 from dpmondrian.schema.coordinates import Coordinates
 from dpmondrian.tables.frames import Reader
 from dpmondrian.tables.persons import PersonLimit

@@ -51,6 +51,7 @@ def tables(draw):
     return np.array(rows, dtype=np.float64).reshape(-1, n_columns), np.array(draw(row))
 
 
+@pytest.mark.slow
 @quick
 @example((np.empty((0, 2)), np.array([1.0, 2.0])), 1)
 @example((np.array([[5.0, 5.0]]), np.array([5.0, 5.0])), 1)
@@ -64,6 +65,7 @@ def test_one_row_changes_the_score_by_no_more_than_declared(case, noisy_total):
     assert np.ptp(after - before) <= paid
 
 
+@pytest.mark.slow
 @quick
 @given(tables(), st.lists(st.floats(0.0, 1.2), min_size=1, max_size=5))
 def test_gaps_are_counted_as_defined(case, thresholds):

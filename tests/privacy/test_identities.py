@@ -22,7 +22,7 @@ import pytest
 
 from dpmondrian import DPM, Budget, Category, DataError
 from dpmondrian.tables import identities
-from dpmondrian.tables.files import Source, read_columns
+from dpmondrian.tables.files import Source, open_file
 from dpmondrian.tables.formats import csv_files, databases, json_files
 from dpmondrian.tables.frames import read_table
 from dpmondrian.tables.identities import identities as ids_of
@@ -123,7 +123,8 @@ def made(tmp_path, request):
 @every_way
 def test_ids_that_look_alike_are_different_people(way, made):
     """Byte for byte: each of them keeps two rows, whoever else is there."""
-    persons = [name for name in ALIKE if "\0" not in name] if "CSV" in way else ALIKE
+    cut_off = "CSV" in way or (way == "pandas categories" and pd.__version__ < "3")  # texts end at the first NUL
+    persons = [name for name in ALIKE if "\0" not in name] if cut_off else ALIKE
     assert kept_per_value(made(way, visits_of(persons)), 2) == Counter(dict.fromkeys(range(len(persons)), 2))
 
 
@@ -144,6 +145,7 @@ def test_somebody_who_is_added_pushes_nobody_out(way, there, added, made):
     assert (kept_after - kept_before).total() == 4
 
 
+@pytest.mark.slow
 @every_way
 def test_ids_that_say_nothing_are_nobodys(way, made):
     """Otherwise all whose id is missing would be one person, and push each other's rows out."""
@@ -348,7 +350,7 @@ def test_json_numbers_that_may_be_another_id_are_refused(ids, batch_rows, tmp_pa
         with pytest.raises(DataError, match="7"):
             kept_per_value(str(tmp_path / "part*.jsonl"), 1)
     with pytest.raises(DataError, match="7"):
-        read_columns(Source(tmp_path / "t.jsonl"), {"who": "id", "x": "number"})
+        open_file(Source(tmp_path / "t.jsonl")).read({"who": "id", "x": "number"})
 
 
 @pytest.mark.parametrize("batch_rows", [1, 100])
@@ -358,7 +360,7 @@ def test_json_ids_are_texts_or_whole_numbers(batch_rows, tmp_path, monkeypatch):
     assert kept_per_value(json_file(tmp_path / "t.jsonl", texts), 1).total() == 3
     numbers = ["7", "null", "-7", "9223372036854775807", "7"]
     assert kept_per_value(json_file(tmp_path / "n.jsonl", numbers), 1).total() == 3
-    assert read_columns(Source(tmp_path / "n.jsonl"), {"who": "id"})["who"].to_pylist()[0] == 7
+    assert open_file(Source(tmp_path / "n.jsonl")).read({"who": "id"})["who"].to_pylist()[0] == 7
 
 
 @pytest.mark.parametrize("batch_rows", [1, 100])

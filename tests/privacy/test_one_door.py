@@ -63,12 +63,13 @@ def test_the_core_knows_nothing_of_the_laboratory():
 @pytest.mark.parametrize("library", ["opendp", "random", "secrets"])
 def test_only_mechanisms_import_sources_of_randomness(library):
     importers = importers_of(library)
-    assert all(layers.within(module, "privacy.mechanisms") for module in importers)
+    rooms = ("privacy.mechanisms", "web") if library == "secrets" else ("privacy.mechanisms",)  # the page has a token
+    assert all(any(layers.within(module, room) for room in rooms) for module in importers)
     assert library != "opendp" or importers
 
 
 def attributes_used(path):
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = layers.parsed(path.read_text(encoding="utf-8"))
     return {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
 
 
@@ -77,7 +78,7 @@ def test_nobody_reaches_through_the_door(private):
     users = {module for module, path in layers.modules().items() if private in attributes_used(path)}
     assert users == {"privacy.door"}
     in_lab = {module for module, path in OF_THE_LAB.items() if private in attributes_used(path)}
-    assert in_lab <= {"peers.lab_door"}
+    assert in_lab <= {"peers.lab_door", "audit.recording"}  # peers draw more; recordings note what is drawn
 
 
 def test_the_door_can_be_read_in_an_afternoon():
@@ -97,16 +98,16 @@ def test_the_plan_knows_nothing_of_rows():
 
 
 def test_exact_statistics_are_reached_by_engines_and_scores_only():
-    """Kernels see rows: only engines, scores, the choice of a person's rows and labels use them."""
+    """Kernels see rows: only engines, scores, the choice of a person's rows and labels use them; hills are those of noisy grids."""
     users = {module for module in layers.modules() if "kernels" in layers.rooms_imported(module)}
-    allowed = ("engines", "dpm.scores", "kernels", "release.labelling", "tables.persons")
+    allowed = ("engines", "dpm.scores", "kernels", "dpm.finding", "dpm.merging", "release.labelling", "tables.persons")
     assert all(any(layers.within(module, room) for room in allowed) for module in users), users
 
 
 NAMES = {
     node.value
     for room in ("privacy.draws", "dpm.draws", "suggest.draws")
-    for node in ast.walk(ast.parse(layers.modules()[room].read_text(encoding="utf-8")))
+    for node in ast.walk(layers.parsed(layers.modules()[room].read_text(encoding="utf-8")))
     if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value and len(node.value) < 25
 } - {"score steps"}
 
@@ -119,7 +120,7 @@ def test_names_of_draws_and_mechanisms_stand_in_one_place(root):
     for module, path in layers.modules(root).items():
         if module in ("privacy.draws", "dpm.draws", "suggest.draws") or module.startswith(("show", "pages")):
             continue
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = layers.parsed(path.read_text(encoding="utf-8"))
         named = {id(call.args[0]) for call in ast.walk(tree) if isinstance(call, ast.Call) and _makes_a_draw(call)}
         texts = {
             node.value

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from dpmondrian import DPM, Budget, DataError, ParameterError
-from dpmondrian.dpm.plan import DEFAULT_SHARES, zcdp_plan
 from dpmondrian.privacy.door import Door
 from dpmondrian.tables import persons
 from dpmondrian.tables.frames import read_table
 from dpmondrian.tables.persons import PersonLimit, kept, kept_in_passes, row_hashes
+from dpmondrian_lab.audit.plans import zcdp_plan
 
 people = st.lists(st.integers(0, 6), max_size=40)
 words = st.integers(0, 2**64 - 1)
@@ -146,6 +146,7 @@ def test_rows_of_the_same_person_may_come_in_parts_of_any_table():
 # Neighbouring tables.
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None, max_examples=200)
 @given(people, st.integers(1, 4), st.integers(0, 2**32), st.integers(0, 40), st.integers(1, 12), st.integers(1, 50))
 def test_one_person_more_adds_no_more_than_allowed_and_changes_nobody_else(ids, most, seed, place, n_added, n_values):
@@ -176,6 +177,7 @@ def test_all_small_tables(most):
                 assert kept_rows([*order[:place], *theirs, *order[place:]], most, key) == expected + alone
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None, max_examples=100)
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), max_size=30), st.integers(1, 3), st.randoms())
 def test_the_order_and_the_division_of_the_rows_do_not_matter(rows, most, random):
@@ -228,7 +230,7 @@ def test_every_row_of_a_person_is_kept_equally_often():
 
 def test_the_key_of_persons_is_random():
     """Every bit of it, different in every run unless there is a seed."""
-    plan = zcdp_plan(1.0, 1e-7, 2, DEFAULT_SHARES)
+    plan = zcdp_plan(1.0, 1e-7, 2)
     keys = np.array([Door(plan).person_key() for _ in range(2000)])
     assert keys.shape == (2000, 2)
     assert keys.dtype == np.uint64
@@ -240,6 +242,7 @@ def test_the_key_of_persons_is_random():
     assert not set(seeded[0]) & set(seeded[2])
 
 
+@pytest.mark.slow
 def test_the_key_stays_inside(monkeypatch):
     """Two fits have different keys, and neither what they release nor a pickle of the model holds one."""
     drawn = []
@@ -272,6 +275,7 @@ def customers(frame=pa.table):
     return frame({"who": who, "x": home, "y": home})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frame", [pa.table, pd.DataFrame, pl.DataFrame])
 def test_a_fit_keeps_so_many_rows_per_person(frame):
     table = customers(frame)

@@ -4,6 +4,7 @@ import json
 import math
 import sys
 from dataclasses import replace
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -12,29 +13,22 @@ from scipy.integrate import quad
 
 from dpmondrian import DPM, BudgetError, ParameterError
 from dpmondrian.dpm.draws import COUNT
-from dpmondrian.dpm.plan import (
-    CENTRE_PARTS_WITH_K,
-    DEFAULT_SHARES,
-    DEFAULT_SHARES_WITH_K,
-    PAPER_SHARES,
-    paper_plan,
-    pld_plan,
-    pure_plan,
-    zcdp_plan,
-)
-from dpmondrian.privacy.accountants.pld import PLD_SLACK, Composition, bounded_range_delta, discreteness, least_factor
+from dpmondrian.dpm.plan import PAPER_SHARES, SHARES, paper_plan
+from dpmondrian.privacy.accountants.pld import PLD_SLACK, Composition, bounded_range_delta, discreteness
+from dpmondrian.privacy.accountants.staged import Stages
 from dpmondrian.privacy.accountants.zcdp import epsilon_from_rho
 from dpmondrian.privacy.door import Door
-from dpmondrian.privacy.plan import Plan, PlannedDraw
-from dpmondrian.privacy.second_accountant import recomputed_epsilon
+from dpmondrian.privacy.plan import MOST_NOISE_DRAWS, Plan, PlannedDraw
 from dpmondrian.suggest.draws import bounds_plan
+from dpmondrian_lab.audit.plans import complete_plan, pld_plan, pure_plan, zcdp_plan
+from dpmondrian_lab.audit.second_accountant import recomputed_epsilon
 from dpmondrian_lab.peers import EMMC, DPLloyd, FastLloyd, LSHSplits, PEMeans
 from dpmondrian_lab.peers.base import PeerSettings
 from dpmondrian_lab.peers.joint import gaussian_delta, joint_delta, least_multiplier
 
 GAUSSIAN = "discrete Gaussian"
-MOSTLY_SPLITS = {"splits": 0.9, "counts": 0.02, "bridges": 0.03, "centres": 0.05}
-HARDLY_SPLITS = {"splits": 0.01, "counts": 0.19, "bridges": 0.3, "centres": 0.5}
+MOSTLY_SPLITS = {"splits": 0.8, "counts": 0.02, "cells": 0.03, "clusters": 0.15}
+HARDLY_SPLITS = {"splits": 0.02, "counts": 0.18, "cells": 0.3, "clusters": 0.5}
 
 
 def hockey_stick(p, q, x):
@@ -223,12 +217,13 @@ def test_deltas_of_zcdp_are_those_of_the_conversion():
 
 
 PLANS = {
-    "zcdp": lambda e, d, depth: zcdp_plan(e, d, depth, DEFAULT_SHARES),
-    "zcdp k": lambda e, d, depth: zcdp_plan(e, d, depth, DEFAULT_SHARES_WITH_K, CENTRE_PARTS_WITH_K),
-    "mostly splits": lambda e, d, depth: zcdp_plan(e, d, depth, MOSTLY_SPLITS),
-    "hardly splits": lambda e, d, depth: zcdp_plan(e, d, depth, HARDLY_SPLITS),
+    "zcdp": zcdp_plan,
+    "zcdp k": partial(zcdp_plan, n_clusters=3),
+    "zcdp lines": partial(zcdp_plan, n_columns=5),
+    "mostly splits": partial(zcdp_plan, shares=MOSTLY_SPLITS),
+    "hardly splits": partial(zcdp_plan, shares=HARDLY_SPLITS),
     "paper": lambda e, d, depth: paper_plan(e, d, depth, PAPER_SHARES),
-    "pure": lambda e, _, depth: pure_plan(e, depth, DEFAULT_SHARES),
+    "pure": lambda e, _, depth: pure_plan(e, depth),
     "bounds": lambda e, _, depth: bounds_plan(e, depth + 1),
 }
 
@@ -293,69 +288,62 @@ def test_plans_of_peers_cost_no_more():
 
 
 def test_a_plan_that_costs_more_is_noticed():
-    plan = zcdp_plan(1.0, 1e-7, 12, DEFAULT_SHARES)
+    plan = zcdp_plan(1.0, 1e-7, 12)
     quieter = replace(plan, draws=tuple(replace(draw, cost=1.2 * draw.cost) for draw in plan.draws))
-    assert recomputed_epsilon(quieter) > 1.05
+    assert recomputed_epsilon(quieter) > 1.04
 
 
 def test_without_the_second_accountant_it_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "dp_accounting.pld.privacy_loss_distribution", None)
-    with pytest.raises(ParameterError, match=r"pip install 'dpmondrian\[accounting\]'"):
-        recomputed_epsilon(zcdp_plan(1.0, 1e-7, 1, DEFAULT_SHARES))
+    with pytest.raises(ParameterError, match=r"pip install 'dpmondrian-lab\[accounting\]'"):
+        recomputed_epsilon(zcdp_plan(1.0, 1e-7, 1))
 
 
 # --- accountant="pld" ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shares", [DEFAULT_SHARES, MOSTLY_SPLITS, HARDLY_SPLITS])
+@pytest.mark.parametrize("shares", [SHARES, MOSTLY_SPLITS, HARDLY_SPLITS])
 def test_a_pld_plan_has_less_noise_and_spends_the_budget(shares):
     for epsilon, delta, depth in zip(
         (0.05, 0.05, 1.0, 10.0, 10.0), (1e-12, 1e-3, 1e-7, 1e-12, 1e-3), (12, 0, 12, 3, 12), strict=True
     ):
-        plan, before = pld_plan(epsilon, delta, depth, shares), zcdp_plan(epsilon, delta, depth, shares)
+        plan, before = (make(epsilon, delta, depth, shares=shares) for make in (pld_plan, zcdp_plan))
         plan.verify()
-        assert (1 - 2e-6) * epsilon <= plan.spent() <= epsilon
+        assert (1 - 2e-6) * epsilon <= plan.spent() <= (1 + 1e-9) * epsilon  # rounded up
         factors = [new.multiplier / old.multiplier for new, old in zip(plan.draws, before.draws, strict=True)]
         assert factors == pytest.approx([factors[0]] * len(factors), rel=1e-12)
         assert 0.6 < factors[0] < 0.995
         assert plan.currency == "rho"
         assert plan.rho == pytest.approx(before.rho / factors[0] ** 2)
-        assert plan.draws == pld_plan(epsilon, delta, depth, dict(shares)).draws
+        assert plan.draws == pld_plan(epsilon, delta, depth, shares=dict(shares)).draws
 
 
 @pytest.mark.slow
 def test_the_second_accountant_confirms_pld_plans():
     for epsilon, delta, depth in ((0.05, 1e-9, 12), (1.0, 1e-7, 12), (10.0, 1e-4, 5)):
-        plan = pld_plan(epsilon, delta, depth, DEFAULT_SHARES)
+        plan = pld_plan(epsilon, delta, depth)
         theirs = recomputed_epsilon(plan, step=2e-5 * epsilon)
         assert 0.998 * epsilon <= theirs <= epsilon
 
 
 def test_a_pld_plan_with_less_noise_is_refused():
-    plan = pld_plan(1.0, 1e-7, 2, DEFAULT_SHARES)
+    plan = pld_plan(1.0, 1e-7, 2)
     for i, draw in enumerate(plan.draws):
         lowered = replace(draw, multiplier=0.98 * draw.multiplier)
         tampered = replace(plan, draws=(*plan.draws[:i], lowered, *plan.draws[i + 1 :]))
         with pytest.raises(BudgetError):
             Door(tampered)
-    for other in (replace(plan, epsilon=0.999), replace(plan, delta=0.9e-7), replace(plan, accountant="zcdp")):
+    for other in (replace(plan, epsilon=0.999), replace(plan, delta=0.9e-7), replace(plan, stages=None)):
         with pytest.raises(BudgetError, match="more than the budget"):
             other.verify()
-
-
-def test_noise_factors_are_rounded_to_the_private_side():
-    composition = Composition(ranges=(0.1,) * 5, mu=0.2)
-    for epsilon, delta in ((0.2, 1e-9), (1.0, 1e-6), (6.0, 1e-3)):
-        factor = least_factor(composition, epsilon, delta)
-        assert composition.scaled(factor).delta(epsilon) <= delta < composition.scaled(0.9999 * factor).delta(epsilon)
 
 
 def gaussian_plan(n_draws, epsilon, delta):
     """Return a plan of counts alone that uses the whole budget."""
     z = least_multiplier(epsilon * (1 - PLD_SLACK), delta * (1 - PLD_SLACK)) * math.sqrt(n_draws) * (1 + 1e-9)
     draws = [PlannedDraw(COUNT, level, GAUSSIAN, z, 1 / (2 * z * z)) for level in range(n_draws)]
-    return Plan(epsilon, delta, "rho", tuple(draws), accountant="pld")
+    return Plan(epsilon, delta, "rho", tuple(draws), Stages(n_draws / (2 * z * z), 0.0, ((),)))
 
 
 def least_fine_scale(plan, n_changed):
@@ -370,11 +358,11 @@ def test_what_is_kept_back_covers_discrete_noise():
         for n_draws, n_values in ((1, 1), (25, 1), (25, 100)):
             plan = gaussian_plan(n_draws, epsilon, delta)
             plan.verify()
-            scale, tail = least_fine_scale(plan, n_values), 0.25 * PLD_SLACK * delta / n_draws
-            more = n_draws * discreteness(scale, n_values, 1 / plan.draws[0].multiplier, math.log(tail))
+            scale, tail = least_fine_scale(plan, n_values), 0.25 * PLD_SLACK * delta / MOST_NOISE_DRAWS
+            more = MOST_NOISE_DRAWS * discreteness(scale, n_values, 1 / plan.draws[0].multiplier, math.log(tail))
             assert 0.4 * PLD_SLACK * min(epsilon, 20) < more <= 0.5 * PLD_SLACK * epsilon
-            factor = math.exp(n_draws * n_values / (24 * scale**2))
-            assert factor * (1 - PLD_SLACK) * delta + n_draws * tail <= (1 - 0.3 * PLD_SLACK) * delta
+            factor = math.exp(MOST_NOISE_DRAWS * n_values / (24 * scale**2))
+            assert factor * (1 - PLD_SLACK) * delta + MOST_NOISE_DRAWS * tail <= (1 - 0.3 * PLD_SLACK) * delta
 
 
 def test_discrete_noise_of_a_pld_plan_keeps_the_promise_exactly():
@@ -399,13 +387,24 @@ def exact_discrete_delta(epsilon, scale, shift):
 ROWS = np.vstack([np.full((400, 2), 20.0), np.full((400, 2), 80.0)])
 
 
+def planned_for(privacy, accountant, delta, depth):
+    """Return the plan of a run in which every level that its tree was given was used as its ledger says."""
+    splits = [entry for entry in privacy.entries if entry.name == "split"]
+    used = len([entry for entry in splits if entry.n_draws])
+    return complete_plan(1.0, delta, depth, accountant=accountant, levels=len(splits), used=used)
+
+
+def charged(privacy):
+    return [entry.cost for entry in privacy.entries if entry.cost]
+
+
 def test_a_fit_says_how_its_epsilon_was_computed(tmp_path):
     model = DPM(epsilon=1.0, delta=1e-6, bounds=(0, 100), accountant="pld", max_depth=4).fit(ROWS)
     privacy = model.privacy_
     assert (privacy.accountant, privacy.currency, privacy.epsilon) == ("pld", "rho", 1.0)
-    plan = pld_plan(1.0, 1e-6, 4, DEFAULT_SHARES)
-    assert [entry.cost for entry in privacy.entries] == [draw.cost for draw in plan.draws]
-    assert privacy.rho == plan.rho == pytest.approx(math.fsum(entry.cost for entry in privacy.entries))
+    plan = planned_for(privacy, "pld", 1e-6, 4)
+    assert charged(privacy) == pytest.approx([draw.cost for draw in plan._charged()])
+    assert privacy.rho == plan.rho == pytest.approx(math.fsum(charged(privacy)))
     assert epsilon_from_rho(privacy.rho, 1e-6) > 1.0
     assert "composed privacy loss" in str(privacy)
     model.save(tmp_path / "release.json")
@@ -415,8 +414,8 @@ def test_a_fit_says_how_its_epsilon_was_computed(tmp_path):
 
 
 def test_unknown_accountants_are_refused(tmp_path):
-    model, path = DPM(epsilon=1.0, delta=1e-6, bounds=(0, 100), max_depth=2).fit(ROWS), tmp_path / "release.json"
-    values = model.release_.to_dict()
+    model = DPM(epsilon=1.0, delta=1e-6, bounds=(0, 100), max_depth=2, accountant="zcdp").fit(ROWS)
+    values, path = model.release_.to_dict(), tmp_path / "release.json"
     assert "composed privacy loss" not in str(model.privacy_)
     for wrong in ("rdp", 3):
         values["privacy"]["accountant"] = wrong
@@ -430,7 +429,7 @@ def test_unknown_accountants_are_refused(tmp_path):
     [
         ({"delta": 0.0}, "delta=0"),
         ({"variant": "paper"}, "variant='paper'"),
-        ({"accountant": "rdp"}, r"one of \['zcdp', 'pld'\]"),
+        ({"accountant": "rdp"}, r"one of \['auto', 'zcdp', 'pld'\]"),
     ],
 )
 def test_where_it_is_not_proven_it_is_refused(wrong, words):
@@ -440,10 +439,24 @@ def test_where_it_is_not_proven_it_is_refused(wrong, words):
 
 def test_noise_that_would_be_too_coarse_is_refused_before_anything_is_drawn():
     drawn = []
-    model = DPM(epsilon=3000.0, delta=1e-6, bounds=[(0, 1, "int")] * 3, accountant="pld")
+    rows, bounds = np.zeros((50, 3), dtype=int), [(0, 1, "int")] * 3
     with pytest.raises(BudgetError, match="nothing was drawn"):
-        model.fit(np.zeros((50, 3), dtype=int), progress=lambda *told: drawn.append(told))
+        DPM(epsilon=1e6, bounds=bounds, accountant="pld").fit(rows, progress=lambda *told: drawn.append(told))
     assert drawn == []
+    assert DPM(epsilon=1e6, bounds=bounds).fit(rows).privacy_.accountant == "zcdp"
+    assert DPM(epsilon=3000.0, bounds=bounds, accountant="pld").fit(rows).privacy_.accountant == "pld"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "expected"), [({}, "pld"), ({"delta": 0.0}, "zcdp"), ({"variant": "paper"}, "zcdp")]
+)
+def test_by_default_the_accountant_with_less_noise_is_used(parameters, expected):
+    model = DPM(bounds=(0, 100), **parameters).fit(ROWS)
+    assert model.accountant == "auto"
+    assert model.privacy_.accountant == expected
+    if not parameters:
+        plan = planned_for(model.privacy_, "auto", 1e-7, 10)
+        assert charged(model.privacy_) == pytest.approx([draw.cost for draw in plan._charged()])
 
 
 def test_errors_of_centres_and_sizes_are_smaller():

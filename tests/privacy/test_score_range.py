@@ -6,12 +6,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dpmondrian import DPM, Column, Schema
-from dpmondrian.dpm.algorithm import split_rule
+from dpmondrian.dpm.paper import paper_rule
 from dpmondrian.dpm.plan import make_plan
-from dpmondrian.dpm.scores import STEPS
-from dpmondrian.dpm.scores.centreness import centreness
-from dpmondrian.dpm.scores.combine import Score
-from dpmondrian.dpm.scores.emptiness import emptiness
+from dpmondrian.dpm.scores.combine import STEPS, Score, centreness, emptiness
 from dpmondrian.engines.grid import Grid
 from dpmondrian.privacy.door import Door
 
@@ -149,9 +146,9 @@ def test_scores_do_not_overflow_at_the_largest_parameters(noisy_count):
 @pytest.mark.parametrize("rows_per_person", [1, 5])
 def test_the_papers_selection_pays_for_the_whole_range(rows_per_person):
     """Its offset only ever raises what is paid, also where it exceeds the count."""
-    run = DPM(bounds=(0, 1), variant="paper", rows_per_person=rows_per_person)._settings()
+    run = DPM(bounds=(0, 1), variant="paper", rows_per_person=rows_per_person)._settings().for_columns(1)
     grid = Grid.with_intervals(Schema((Column("x", 0, 1),)), 10)
-    rule = split_rule(Door(make_plan(run), rows_per_person, seed=0), run, grid)
+    rule = paper_rule(Door(make_plan(run), rows_per_person, seed=0), run, grid)
     score = Score(T, Q, ALPHA, two_sided=False)
     for level in range(run.max_depth):
         paid = [rule.selection_range(noisy_count, level) for noisy_count in (1, 2, 100, 5000, 10**6, 2**40)]

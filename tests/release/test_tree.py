@@ -109,7 +109,12 @@ def test_rules_read_like_sentences():
         "age > 41.5: about 1,000 people",
         "age <= 41.5 and bmi <= 30: about 760 people",
     ]
-    assert str(tree).splitlines()[0] == "cluster 0: age <= 41.5 and bmi > 30: about 1,240 people"
+    assert str(tree).splitlines() == [
+        "├─ age <= 41.5",
+        "│  ├─ bmi <= 30: cluster 2, about 760 people",
+        "│  └─ bmi > 30: cluster 0, about 1,240 people",
+        "└─ age > 41.5: cluster 1, about 1,000 people",
+    ]
 
 
 def test_rules_of_a_column_cut_twice_give_an_interval():

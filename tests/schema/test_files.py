@@ -9,16 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpmondrian.exceptions import BoundsError, OutputError, ParameterError
+from dpmondrian.schema import bounds_from_options, draft_schema, guess_columns, is_identifier, known_quantity, left_out
 from dpmondrian.schema.columns import LARGEST_BOUND, Category, Column, Estimate, Schema
 from dpmondrian.schema.files import (
     TableSchema,
-    bounds_from_options,
-    draft_schema,
     read_schema,
     schema_text,
     write_schema,
 )
-from dpmondrian.schema.quantities import QUANTITIES, is_identifier, known_quantity
+from dpmondrian.schema.quantities import QUANTITIES
 from dpmondrian.schema.texts import canonical_text
 from dpmondrian.schema.toml import toml_key, toml_value
 
@@ -219,7 +218,7 @@ WRONG = {
     "column twice": ("[columns.a]\nlower = 0\n[columns.a]\nupper = 5", ParameterError, "not valid TOML.*line 3"),
     "key twice": ("[columns.a]\nlower = 0\nlower = 1", ParameterError, "not valid TOML"),
     "open text": ("[columns.a]\nunit = 'x", ParameterError, "not valid TOML"),
-    "CSV": ("age,income\n1,2\n", ParameterError, "not valid TOML"),
+    "CSV": ("age,income\n1,2\n", ParameterError, "is a CSV file, expected a schema file"),
     "latin": (b"# \xf6", ParameterError, "not UTF-8"),
     "deep": ("x = " + "[" * 100_000, ParameterError, "not valid TOML"),
     "number of a person": ("person_id = 5\n[columns.a]\nlower = 0\nupper = 5", ParameterError, "'person_id' key must be the name"),
@@ -272,12 +271,11 @@ def test_a_draft_with_gaps_names_the_columns_to_fill_in(reading):
         "x": "unknown",
     }
     draft = draft_schema(columns)
-    with pytest.raises(BoundsError, match=re.escape("Missing: ['income', 'plan', 'x']")):
+    with pytest.raises(BoundsError, match=re.escape("Missing: ['income', 'plan', 'joined', 'x']")):
         reading(draft)
-    assert '# person_id = "customer_id"' in draft
+    assert tomllib.loads(draft)["person_id"] == "customer_id"
     assert "[columns.customer_id]" not in draft
-    assert "[columns.joined]" not in draft
-    assert "days since a fixed date" in draft
+    assert '[columns.joined]\ndate = "days"  # from the type\n# lower = 2010-01-01  fill in' in draft
 
 
 def test_a_draft_does_not_ask_for_people_that_are_known():
@@ -286,14 +284,15 @@ def test_a_draft_does_not_ask_for_people_that_are_known():
     assert "person_id" in asked
     assert "rows_per_person" in asked
     assert "person" not in known
-    assert tomllib.loads(known) == tomllib.loads(asked)
+    assert tomllib.loads(known)["columns"]["customer_id"] == {"ignore": True}
+    assert tomllib.loads(known)["columns"]["age"] == tomllib.loads(asked)["columns"]["age"]
 
 
 def test_a_draft_that_is_filled_in_is_a_schema(reading):
     draft = draft_schema(
         {"email": "text", "age": "whole", "income": "number", "plan": "text", "code": "whole", "x": "unknown"}
     )
-    draft = draft.replace("# person_id", "person_id").replace("# rows_per_person = 1", "rows_per_person = 3")
+    draft = draft.replace("# rows_per_person = 1", "rows_per_person = 3")
     sections = draft.split("\n\n")
     filled = []
     for section in sections:
@@ -305,9 +304,7 @@ def test_a_draft_that_is_filled_in_is_a_schema(reading):
         if section.startswith("[columns.plan]"):
             section = section.replace('# categories = ["...", "..."]  fill in', 'categories = ["a", "b"]')
         if section.startswith("[columns.code]"):
-            section = section.replace("whole = true", "# ").replace(
-                '# categories = ["...", "..."]', "categories = [1, 2]"
-            )
+            section = section.replace('# categories = ["...", "..."]  fill in', "categories = [1, 2]")
         filled.append(section)
     assert reading("\n\n".join(filled)) == TableSchema(
         Schema(
@@ -346,9 +343,41 @@ def test_the_weight_of_categories(reading):
 @given(st.dictionaries(NAMES, st.sampled_from(KINDS), max_size=6))
 def test_drafts_are_toml_with_the_given_columns(columns):
     values = tomllib.loads(draft_schema(columns))
-    left_out = {name for name, kind in columns.items() if kind == "date" or (kind != "truth" and is_identifier(name))}
-    assert set(values) <= {"columns"}
-    assert list(values.get("columns", {})) == [name for name in columns if name not in left_out]
+    person = values.get("person_id")
+    assert set(values) <= {"person_id", "columns"}
+    assert list(values.get("columns", {})) == [name for name in columns if name != person]
+    ignored = {name for name, section in values.get("columns", {}).items() if section.get("ignore")}
+    assert ignored | {person} - {None} == {*left_out(columns)}
+
+
+HOSPITAL = {
+    "person": "patient_nbr",
+    "identifier": "encounter_id zip_code",
+    "code": "admission_type_id discharge_disposition_id admission_source_id payer_code diag_1 diag_2 icd10",
+    "category": "race gender medical_specialty marital_status",
+    "number": "age time_in_hospital num_lab_procedures number_inpatient number_diagnoses",
+    "date": "date_of_birth admission_date created_at",
+    "yes/no": "is_smoker has_insurance",
+    "free text": "discharge_notes comment",
+    "bands": "age_group",
+    "unknown": "max_glu_serum A1Cresult metformin readmitted weight",
+}
+"""What columns of a public hospital table (diabetes in 130 US hospitals) and of others like it hold, by their names alone."""
+
+
+def test_columns_of_a_hospital():
+    expected = {name: holds for holds, names in HOSPITAL.items() for name in names.split()}
+    guesses = guess_columns(dict.fromkeys(expected, "unknown"))
+    assert {name: guess.holds for name, guess in guesses.items()} == expected
+    assert guess_columns({"age": "text"})["age"].holds == "bands"
+    assert {*left_out(dict.fromkeys(expected, "unknown"))} == {
+        *("patient_nbr", "encounter_id", "zip_code", "discharge_notes", "comment"),
+    }
+
+
+def test_of_several_ids_of_people_one_is_proposed():
+    guesses = guess_columns({"email": "text", "customer_id": "text", "user_name": "text"})
+    assert [guess.holds for guess in guesses.values()] == ["identifier", "person", "identifier"]
 
 
 @pytest.mark.parametrize(

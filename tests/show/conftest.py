@@ -1,6 +1,5 @@
-"""Releases to draw: fitted ones and such as are made by hand; and a real browser to look at the report."""
+"""Releases to draw: fitted ones and such as are made by hand; and the report in a browser."""
 
-import shutil
 import warnings
 from dataclasses import replace
 from functools import partial
@@ -10,12 +9,12 @@ import pytest
 
 from dpmondrian import DPM
 from dpmondrian.privacy.ledger import Entry
-from dpmondrian.release.origin import Origin
+from dpmondrian.release import Histogram, Measured, Profiles, Quality
+from dpmondrian.release.coreset import Coreset
 from dpmondrian.release.release import Release
-from dpmondrian.release.statement import ADD_OR_REMOVE, SECURE, PrivacyStatement
+from dpmondrian.release.statement import ADD_OR_REMOVE, PERSON, SECURE, Origin, PrivacyStatement, Unit
 from dpmondrian.release.tree import Tree
-from dpmondrian.release.unit import PERSON, Unit
-from dpmondrian.samples.synthetic import HOME_BOUNDS, homes
+from dpmondrian.samples.examples import HOME_BOUNDS, homes
 from dpmondrian.schema.columns import Category, Column, Schema
 from dpmondrian.schema.coordinates import Coordinates
 from dpmondrian.show.report import render_report
@@ -27,6 +26,20 @@ HOSTILE = (
     "]]> --> <!-- </style> </svg> $x^2$ and : about",
     "n" * 20_000,
 )
+
+PARAMETERS = {
+    "on_missing": "error",
+    "max_depth": 10,
+    "windows": 128,
+    "t": 0.3,
+    "q": 1 / 12,
+    "alpha": 3.0,
+    "min_cluster_size": None,
+    "n_clusters": None,
+    "person_id": None,
+    "budget_shares": None,
+}
+"""Of a release made by hand."""
 
 
 @pytest.fixture(scope="session")
@@ -77,11 +90,56 @@ def made_release(columns, n_clusters=4, chain=False, cut_columns=None, counted="
         centre_errors=np.tile((upper - lower) / 100, (n_clusters, 1)),
         sizes=sizes,
         size_errors=np.full(n_clusters, 12.0),
+        certainty=None if n_clusters == 1 else np.linspace(1.0, 0.4, n_clusters),
+        partition=None,
+        cells=made_cells(schema),
         tree=tree,
         privacy=made_statement(schema),
-        parameters={"on_missing": "error", "n_clusters": None, "person_id": "who", "budget_shares": {"splits": 0.5}},
+        parameters=PARAMETERS,
         origin=Origin("2026-01-01", "invented people"),
     )
+
+
+@pytest.fixture(scope="session")
+def profiled():
+    """Return a function that adds profiles and quality to a release made by hand."""
+    return with_profiles
+
+
+def with_profiles(release):
+    """Return a release with histograms of rows that lie around the centres, within a tenth of the range, and noise."""
+    generator, columns = np.random.default_rng(9), release.schema.columns
+    histograms = tuple(
+        tuple(_histogram(release, cluster, column, generator) for column in columns)
+        for cluster in range(len(release.sizes))
+    )
+    total = float(release.sizes.sum())
+    made = replace(release, profiles=Profiles(columns, histograms, 5.0, total, 10.0))
+    made.__dict__["quality"] = Quality(Measured(0.412, 0.4, 0.424), Measured(0.748, 0.74, 0.756))  # in place of figures
+    return made
+
+
+def _histogram(release, cluster, column, generator):
+    size, names = release.sizes[cluster], release.schema.centre_names
+    if isinstance(column, Category):
+        shares = [release.centres[cluster, names.index(f"{column.name}={level}")] for level in column.levels]
+        return Histogram(np.rint(size * np.array(shares) + generator.normal(0, 5, len(shares))).astype(np.int64))
+    scale, back = (np.log, np.exp) if column.log else (np.asarray, np.asarray)
+    edges = np.linspace(scale(column.lower), scale(column.upper), 41)
+    if column.whole:
+        edges = np.arange(np.ceil(column.lower) - 1, np.floor(column.upper) + 1)
+    middle = scale(release.centres[cluster, names.index(column.name)])
+    far = ((edges[1:] + edges[:-1]) / 2 - middle) / (0.1 * column.range)
+    shares = np.exp(-(far**2) / 2)
+    counts = np.rint(size * shares / shares.sum() + generator.normal(0, 5, len(shares))).astype(np.int64)
+    return Histogram(counts, np.array(back(edges)))
+
+
+def made_cells(schema, n_cells=12):
+    lower, upper = schema.lower, schema.upper
+    centres = lower + (upper - lower) * np.random.default_rng(8).uniform(0.1, 0.9, (n_cells, len(lower)))
+    errors = np.tile((upper - lower) / 200, (n_cells, 1))
+    return Coreset(centres, errors, np.linspace(1200.0, 300.0, n_cells), 15.0, 0.03)
 
 
 def made_tree(schema, n_leaves, chain, cut_columns, counted):
@@ -112,10 +170,9 @@ def made_tree(schema, n_leaves, chain, cut_columns, counted):
         cluster=np.array([number.get(node, -1) for node in range(len(nodes))]),
         counted=counted,
         ranges=coordinates.rule_ranges,
-        log_columns=coordinates.log_columns,
     )
     loaded = Tree.from_dict(tree.names, tree.to_dict(), tree.ranges)
-    return replace(loaded, counted=counted, log_columns=tree.log_columns)
+    return replace(loaded, counted=counted)
 
 
 def made_statement(schema):
@@ -171,29 +228,7 @@ def hostile():
         rho=None,
         entries=tuple(Entry(name, None, name, name, 1.0, 1.0, 0.1, 1) for name in HOSTILE),
     )
-    return replace(release, privacy=privacy, parameters={name: name for name in HOSTILE})
-
-
-@pytest.fixture(scope="session")
-def browser(tmp_path_factory):
-    """Return a headless Chromium that goes to no network by itself."""
-    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if chromium is None or driver is None:
-        pytest.skip("The report is looked at in a browser: apt-get install chromium chromium-driver")
-    webdriver = pytest.importorskip("selenium.webdriver", reason="Needs selenium, of the development tools.")
-    from selenium.webdriver.chrome.service import Service
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for flag in ("headless", "no-sandbox", "disable-gpu", "disable-background-networking", "disable-dev-shm-usage"):
-        options.add_argument(f"--{flag}")
-    options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('profile')}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    session = webdriver.Chrome(options=options, service=Service(driver))
-    session.set_script_timeout(600)
-    session.set_page_load_timeout(600)
-    yield session
-    session.quit()
+    return replace(release, privacy=privacy, parameters={name: name for name in HOSTILE} | {"windows": 128})
 
 
 @pytest.fixture

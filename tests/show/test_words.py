@@ -1,25 +1,39 @@
 """One catalogue holds all words: with another one, nothing of the first is shown, in no report, statement, forecast or picture."""
 
+import ast
 import html
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
+import numpy as np
 import pytest
 
+import dpmondrian
 from dpmondrian.dpm.draws import ALL_DRAWS
-from dpmondrian.dpm.joining.joins import Joins
 from dpmondrian.planning import forecast
 from dpmondrian.privacy.draws import EXPONENTIAL, GAUSSIAN, LAPLACE, PERMUTE_AND_FLIP
 from dpmondrian.privacy.promise import promise_doubts
-from dpmondrian.release.origin import Account, Cost, Origin
-from dpmondrian.release.unit import PERSON, Unit
+from dpmondrian.release.statement import PERSON, Account, Cost, Origin, Unit
+from dpmondrian.release.verification import verify
 from dpmondrian.schema.columns import Category, Column, Schema
 from dpmondrian.show.doubts import doubt_text
 from dpmondrian.show.notebooks import release_html, statement_html
 from dpmondrian.show.report import render_report
 from dpmondrian.show.report.render import PAPER
-from dpmondrian.show.texts import explanation_text, rule_texts, statement_text, tree_text, unit_text
+from dpmondrian.show.texts import (
+    check_text,
+    clusters_text,
+    explanation_text,
+    one_cluster_text,
+    qualities_text,
+    rule_texts,
+    statement_text,
+    tree_text,
+    unit_text,
+    verdict_text,
+)
 from dpmondrian.show.texts.forecast import forecast_text
 from dpmondrian.show.words import ENGLISH, Words
 
@@ -27,7 +41,19 @@ from dpmondrian.show.words import ENGLISH, Words
 NAMES = {
     *("age", "cost", "visits", "plan", "basic", "premium", "other", "town", "years", "EUR", "who"),
     *("epsilon", "delta", "variant", "default", "rows_per_person", "on_missing", "error", "n_clusters", "person_id"),
-    *("budget_shares", "splits", "counts", "bridges", "centres", "drop", "middle", "e", *(f"t{i}" for i in range(50))),
+    *(
+        "budget_shares",
+        "True",
+        "splits",
+        "counts",
+        "cells",
+        "clusters",
+        "profiles",
+        "drop",
+        "middle",
+        "e",
+        *(f"t{i}" for i in range(50)),
+    ),
 }
 COMMANDS = ("dpm verify release.json", "dpm report release.json", PAPER)
 
@@ -116,7 +142,8 @@ def releases(mixed, patients, hand_made):
     many = hand_made(columns, 50, cut_columns=[0], counted="rows")
     plain = replace(mixed, origin=Origin("2026-01-01"))
     others = [replace(patients, privacy=replace(patients.privacy, version="0")), replace(many, origin=plain.origin)]
-    return [*variants(plain), *others]
+    one = hand_made(columns, 1, counted="rows")
+    return [*variants(plain), *others, replace(one, origin=plain.origin, certainty=np.ones(1))]
 
 
 def named(release):
@@ -124,6 +151,7 @@ def named(release):
     return NAMES | set(release.schema.names) | set(release.parameters)
 
 
+@pytest.mark.slow
 def test_reports_hold_no_other_words(releases, monkeypatch):
     for release in releases:
         monkeypatch.setitem(globals(), "NAMES", named(release))
@@ -134,6 +162,7 @@ def test_reports_hold_no_other_words(releases, monkeypatch):
         assert_page_is_marked(statement_html(release.privacy, words=MARKED))
 
 
+@pytest.mark.slow
 def test_statements_explanations_and_rules_hold_no_other_words(releases, monkeypatch):
     for release in releases:
         monkeypatch.setitem(globals(), "NAMES", named(release))
@@ -142,6 +171,10 @@ def test_statements_explanations_and_rules_hold_no_other_words(releases, monkeyp
         assert_marked(unit_text(release.privacy.unit, MARKED))
         assert_marked(tree_text(release.tree, MARKED))
         assert_marked("\n".join(rule_texts(release.tree, MARKED)))
+        assert_marked(one_cluster_text(release, words=MARKED))
+        assert_marked(qualities_text(release.qualities(), MARKED))
+        assert_marked(clusters_text(release.clusters(1), MARKED))
+        assert_marked(clusters_text(release.clusters(4), MARKED))
 
 
 PEOPLE = Schema(
@@ -149,6 +182,7 @@ PEOPLE = Schema(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_rows", [300, 20_000, 10**7])
 @pytest.mark.parametrize(
     "parameters",
@@ -164,17 +198,18 @@ def test_doubts_hold_no_other_words():
         assert_marked(doubt_text(doubt, "people", MARKED))
 
 
+@pytest.mark.slow
 def test_pictures_hold_no_other_words(releases, hand_made):
     matplotlib = pytest.importorskip("matplotlib", reason="Plots need matplotlib, of the extra 'plots'.")
     matplotlib.use("agg")
-    from dpmondrian.show.plots import drawing, plot_clusters, plot_forecast, plot_hierarchy
+    from dpmondrian.show.plots import drawing, plot_clusters, plot_forecast, plot_hierarchy, plot_qualities
 
     one_column = hand_made([Column("age", 0, 120, unit="years")], 2)
     with drawing():
         for release in (*releases[:2], one_column):
             assert_picture_is_marked(plot_clusters(release, words=MARKED))
-        for tree in (one_leaf(hand_made), hierarchy(hand_made, 2, 1.0), hierarchy(hand_made, 60, 1.0)):
-            assert_picture_is_marked(plot_hierarchy(tree, words=MARKED))
+            assert_picture_is_marked(plot_hierarchy(release.hierarchy, words=MARKED))
+            assert_picture_is_marked(plot_qualities(release.qualities(), words=MARKED))
         assert_picture_is_marked(plot_forecast(forecast(20_000, PEOPLE), words=MARKED))
 
 
@@ -184,20 +219,6 @@ def assert_picture_is_marked(ax):
     texts = [text.get_text() for text in ax.figure.findobj(Text)] + [handle.get_label() for handle in ax.collections]
     for text in filter(re.compile(r"[^\W\d]").search, (text for text in texts if not text.startswith("_"))):
         assert unmarked(re.sub(r"\$.*?\$", "", text)) == []
-
-
-def one_leaf(hand_made):
-    tree = hand_made([Column("a", 0, 1)], 1).tree
-    return replace(tree, leaf_centres=[[0.5]])
-
-
-def hierarchy(hand_made, n_leaves, strength):
-    import numpy as np
-
-    tree = hand_made([Column("a", 0, 1)], n_leaves, chain=True).tree
-    first = np.array([0, *range(n_leaves, 2 * n_leaves - 2)])
-    joins = Joins(first, np.arange(1, n_leaves), np.full(n_leaves - 1, strength), np.full(n_leaves - 1, 0.1))
-    return replace(tree, leaf_centres=np.zeros((n_leaves, 1)), joins=joins)
 
 
 def test_a_text_of_html_escapes_what_is_filled_in():
@@ -225,3 +246,23 @@ def test_every_mechanism_has_words(mechanism):
 def test_no_words_are_for_a_draw_that_nobody_makes():
     names = {key.removeprefix("draw.") for key in ENGLISH.texts if key.startswith("draw.")}
     assert names == {draw.name for draw in ALL_DRAWS}
+
+
+def fault_keys():
+    """Return the keys of all faults that the package can find in a release."""
+    sources = [path.read_text(encoding="utf-8") for path in Path(dpmondrian.__file__).parent.rglob("*.py")]
+    calls = [node for source in sources for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    made = [call.args[0] for call in calls if getattr(call.func, "id", "") == "Fault"]
+    return {part.value for key in made for part in ast.walk(key) if isinstance(part, ast.Constant)}
+
+
+@pytest.mark.slow
+def test_every_fault_of_a_release_has_words():
+    assert fault_keys() == {key.removeprefix("fault.") for key in ENGLISH.texts if key.startswith("fault.")}
+
+
+def test_verifications_hold_no_other_words(patients):
+    result = verify(patients, patients.digest())
+    assert_marked(verdict_text(result, MARKED))
+    for check in (*result.checks, *verify(replace(patients, sizes=patients.sizes[::-1]), "").failed):
+        assert_marked(check_text(check, MARKED))

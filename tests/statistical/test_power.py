@@ -15,10 +15,10 @@ import pytest
 from scipy.stats import norm
 
 from dpmondrian.dpm.draws import CLIPPED_SUMS, COARSE_SUMS, COUNT, SPLIT
-from dpmondrian.dpm.plan import DEFAULT_SHARES, pure_plan, zcdp_plan
 from dpmondrian.privacy.door import Door
 from dpmondrian.privacy.mechanisms import sampler as sampler_module
 from dpmondrian.privacy.mechanisms.sampler import OPENDP_MAX_DRAWS, Sampler
+from dpmondrian_lab.audit.plans import pure_plan, zcdp_plan
 from dpmondrian_lab.peers import FastLloyd
 from dpmondrian_lab.peers.fast_lloyd import CELL_COUNT
 from dpmondrian_lab.peers.lab_door import LabDoor
@@ -30,8 +30,8 @@ WANTED_POWER = 1.0 - 1e-7
 DEMANDED_POWER = 0.999
 
 PLANS = {
-    "discrete Gaussian": zcdp_plan(1.0, 1e-6, 7, DEFAULT_SHARES),
-    "discrete Laplace": pure_plan(1.0, 7, DEFAULT_SHARES),
+    "discrete Gaussian": zcdp_plan(1.0, 1e-6, 7),
+    "discrete Laplace": pure_plan(1.0, 7),
 }
 every_noise = pytest.mark.parametrize("noise", PLANS)
 every_factor = pytest.mark.parametrize("factor", [1.0, *OFF])
@@ -183,6 +183,11 @@ def test_fine_counts(factor):
     assert_found_out(statistic("discrete Gaussian", found, scale), moments("discrete Gaussian", scale), factor)
 
 
+def deviation_of_one(noise):
+    """Return the standard deviation of noise of scale 1."""
+    return 1.0 if noise == "discrete Gaussian" else math.sqrt(2.0)
+
+
 WIDTHS, SIZES = np.array([40.0, 7.0, 300.0]), np.array([1, 3, 1])
 
 
@@ -212,8 +217,7 @@ def test_box_sums(noise, factor):
     for block, scale in enumerate(scales):
         found = (noisy - exact)[:, columns == block].ravel()
         assert_found_out(statistic(noise, found, scale), moments(noise, scale), factor)
-        deviation_of_one = 1.0 if noise == "discrete Gaussian" else math.sqrt(2.0)
-        np.testing.assert_allclose(told[:, columns == block], scale * deviation_of_one)
+        np.testing.assert_allclose(told[:, columns == block], scale * deviation_of_one(noise))
 
 
 @every_factor
@@ -228,6 +232,38 @@ def test_ball_sums(noise, factor):
     for place, radius in enumerate(radii):
         found, scale = (noisy - exact)[place::3].ravel(), multiplier * radius
         assert_found_out(statistic(noise, found, scale), moments(noise, scale), factor)
+
+
+@every_factor
+@every_noise
+def test_weighted_ball_sums(noise, factor):
+    """A column that is weighted w times has a w-th of the noise; each column is tested by itself."""
+    plan, weights, radius = PLANS[noise], np.array([1, 4, 30]), 3000
+    multiplier = scale_of(noise, plan.find(CLIPPED_SUMS, 1).cost)
+    n_groups = noise_draws_needed(noise, multiplier * radius / weights.max())
+    exact = np.arange(3 * n_groups).reshape(-1, 3)
+    noisy, told = open_door(plan, factor).ball_sums(CLIPPED_SUMS, 1, exact, np.full(n_groups, radius), weights)
+    for column, weight in enumerate(weights):
+        found, scale = (noisy - exact)[:, column], multiplier * radius / weight
+        assert_found_out(statistic(noise, found, scale), moments(noise, scale), factor)
+        np.testing.assert_allclose(told[:, column], scale * deviation_of_one(noise))
+
+
+@pytest.mark.slow
+@every_factor
+@every_noise
+def test_histograms(noise, factor):
+    """The noise of a group grows with what one row changes in all its histograms; each group is tested by itself."""
+    plan, n_histograms, parts_per_row = PLANS[noise], [1, 3, 20], 256
+    multiplier = scale_of(noise, plan.find(COUNT, 1).cost)
+    n_bins = noise_draws_needed(noise, multiplier * parts_per_row)
+    exact = [np.arange(number * n_bins).reshape(number, -1) for number in n_histograms]
+    noisy, told = open_door(plan, factor).histograms(COUNT, 1, exact, n_histograms, parts_per_row)
+    for group, number in enumerate(n_histograms):
+        length = parts_per_row * (math.sqrt(number) if noise == "discrete Gaussian" else number)
+        found, scale = (noisy[group] - exact[group]).ravel(), multiplier * length
+        assert_found_out(statistic(noise, found, scale), moments(noise, scale), factor)
+        assert told[group] == pytest.approx(scale * deviation_of_one(noise))
 
 
 # Selections

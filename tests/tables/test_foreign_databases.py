@@ -5,7 +5,7 @@ import sqlite3
 import pytest
 
 from dpmondrian import DPM, DataError
-from dpmondrian.tables.files import Source, columns_of, read_columns
+from dpmondrian.tables.files import Source, open_file
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -29,17 +29,18 @@ VIEWS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_view_of_duckdb_reads_no_other_file(tmp_path, secret, view):
     path = tmp_path / "people.duckdb"
     with duckdb.connect(str(path)) as connection:
         connection.execute("create table people as select 30.0 as age")
         connection.execute(f"create view patients as {VIEWS[view].format(secret)}")
-    for use in (lambda source: read_columns(source, {"age": "number"}), columns_of):
+    for use in (lambda source: open_file(source).read({"age": "number"}), open_file):
         with pytest.raises(DataError, match="can only read this database and no other file") as caught:
             use(Source(path, query="select age from patients"))
         assert SECRET not in str(caught.value)
-    assert read_columns(Source(path, query="select age from people"), {"age": "number"})["age"].to_pylist() == [30.0]
+    assert open_file(Source(path, query="select age from people")).read({"age": "number"})["age"].to_pylist() == [30.0]
 
 
 @pytest.mark.parametrize(
@@ -58,7 +59,7 @@ def test_a_query_on_duckdb_stays_in_the_database(tmp_path, secret, query):
     with duckdb.connect(str(path)) as connection:
         connection.execute("create table people as select 30.0 as age")
     with pytest.raises(DataError):
-        read_columns(Source(path, query=query.format(secret)), {"age": "number"})
+        open_file(Source(path, query=query.format(secret))).read({"age": "number"})
     assert sorted(p.name for p in tmp_path.iterdir()) == ["people.duckdb", "secret.csv"]
 
 
@@ -76,7 +77,7 @@ def test_a_view_of_sqlite_reaches_nothing_outside(tmp_path, secret, function):
     view = f"create view patients as select {function.format(secret)} as age"
     path = sqlite_file(tmp_path / "people.sqlite", view)
     with pytest.raises(DataError, match="can only read this database"):
-        read_columns(Source(path, query="select age from patients"), {"age": "number"})
+        open_file(Source(path, query="select age from patients")).read({"age": "number"})
 
 
 @pytest.mark.parametrize("query", ["attach '{}' as other", "pragma trusted_schema = on", "select load_extension('{}')"])
@@ -84,8 +85,8 @@ def test_a_query_on_sqlite_stays_in_the_database(tmp_path, query):
     other = sqlite_file(tmp_path / "other.sqlite")
     path = sqlite_file(tmp_path / "people.sqlite")
     with pytest.raises(DataError):
-        read_columns(Source(path, query=query.format(other)), {"age": "number"})
-    assert read_columns(Source(path, query="select age from people"), {"age": "number"})["age"].to_pylist() == [30.0]
+        open_file(Source(path, query=query.format(other))).read({"age": "number"})
+    assert open_file(Source(path, query="select age from people")).read({"age": "number"})["age"].to_pylist() == [30.0]
 
 
 def test_views_of_the_database_itself_are_read(tmp_path):
@@ -93,7 +94,7 @@ def test_views_of_the_database_itself_are_read(tmp_path):
     view = "create view patients as select abs(age) + random() * 0 as age from people"
     path = sqlite_file(tmp_path / "people.sqlite", view)
     source = Source(path, query="select age from patients")
-    assert read_columns(source, {"age": "number"})["age"].to_pylist() == [30.0]
+    assert open_file(source).read({"age": "number"})["age"].to_pylist() == [30.0]
     with duckdb.connect(str(tmp_path / "people.duckdb")) as connection:
         connection.execute("create table people as select 30.0 as age from range(500)")
         connection.execute("create view patients as select age + 1 as age from people")

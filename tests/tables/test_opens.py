@@ -5,40 +5,60 @@ The numbers below are those of an interpreter's audit hook, which sees every `op
 
 from __future__ import annotations
 
-import json
-import subprocess
+import os
 import sys
 
 import numpy as np
 import pytest
 
-COUNTING = """
-import json, os, sys
-opened = []
-def note(event, arguments):
-    if event == "open" and isinstance(arguments[0], (str, bytes, os.PathLike)):
-        opened.append(os.path.basename(os.fsdecode(arguments[0])))
-sys.addaudithook(note)
-def tell(name):
-    print(json.dumps(opened.count(name)))
-"""
-
-DPM = """
-name, sys.argv = sys.argv[1], ["dpm", *sys.argv[2:]]
-from dpmondrian.cli.main import main
-try:
-    main()
-except SystemExit as end:
-    assert not end.code, end.code
-tell(name)
-"""
-
-FIT = """
-import warnings
 from dpmondrian import DPM
-DPM(bounds={"age": (0, 120), "bmi": (10, 60)}, random_state=0).fit(sys.argv[1])
-tell(os.path.basename(sys.argv[1]))
-"""
+from dpmondrian.cli.main import main
+
+OPENED: list[str] | None = None
+"""Names of the files that are opened, while somebody counts."""
+
+
+def note(event, arguments):
+    if OPENED is not None and event == "open" and isinstance(arguments[0], str | bytes | os.PathLike):
+        OPENED.append(os.path.basename(os.fsdecode(arguments[0])))
+
+
+@pytest.fixture(scope="module")
+def heard():
+    """Hear of every file that is opened. A hook stays for as long as its process, so it is set only where it is asked for."""
+    sys.addaudithook(note)
+
+
+@pytest.fixture
+def opens(heard, tmp_path, monkeypatch):
+    """Return a function that counts how often a file is opened while another one is called."""
+    monkeypatch.chdir(tmp_path)
+
+    def count(name, function, *arguments):
+        monkeypatch.setattr(sys.modules[__name__], "OPENED", [])
+        function(*arguments)
+        n_times = OPENED.count(name)
+        monkeypatch.setattr(sys.modules[__name__], "OPENED", None)
+        return n_times
+
+    return count
+
+
+@pytest.fixture
+def opens_of_dpm(opens, monkeypatch):
+    """Return a function that counts how often ``dpm`` opens a file."""
+
+    def run():
+        with pytest.raises(SystemExit) as end:
+            main()
+        assert not end.value.code
+
+    def count(name, *arguments):
+        monkeypatch.setattr(sys, "argv", ["dpm", *map(str, arguments)])
+        return opens(name, run)
+
+    return count
+
 
 BOUNDS = ("--bounds", "age=0:120", "--bounds", "bmi=10:60", "--quiet")
 
@@ -52,19 +72,7 @@ def people(tmp_path):
     return tmp_path / "people.csv"
 
 
-def opens(code, *arguments, folder):
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", COUNTING + code, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=folder,
-        timeout=600,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
@@ -74,46 +82,48 @@ def opens(code, *arguments, folder):
         pytest.param(("--person-id", "person", "--labels"), 1 + 3, id="both"),
     ],
 )
-def test_dpm_cluster(people, tmp_path, options, expected):
-    assert opens(DPM, people.name, "cluster", people, *BOUNDS, "--out", "out", *options, folder=tmp_path) == expected
+def test_dpm_cluster(people, opens_of_dpm, options, expected):
+    assert opens_of_dpm(people.name, "cluster", people, *BOUNDS, "--out", "out", *options) == expected
 
 
-def test_quotes_are_checked_by_a_reader_of_their_own(people, tmp_path):
+def test_quotes_are_checked_by_a_reader_of_their_own(people, opens_of_dpm):
     """Arrow loses rows behind a quote that is not closed; so a file with quotes is read once more in every pass."""
     people.write_text(people.read_text().replace("person,age", '"person",age', 1))
-    assert opens(DPM, people.name, "cluster", people, *BOUNDS, "--out", "out", folder=tmp_path) == 1 + 2
+    assert opens_of_dpm(people.name, "cluster", people, *BOUNDS, "--out", "out") == 1 + 2
 
 
-def test_values_that_are_not_written_as_numbers_take_a_second_reading(people, tmp_path):
+def test_values_that_are_not_written_as_numbers_take_a_second_reading(people, opens_of_dpm):
     """Numbers are read as numbers, which is quick; a truth value among them is found on the way, and all is read as texts."""
     people.write_text(people.read_text() + "P9,true,20\n")
-    assert opens(DPM, people.name, "cluster", people, *BOUNDS, "--out", "out", folder=tmp_path) == 1 + 2
+    assert opens_of_dpm(people.name, "cluster", people, *BOUNDS, "--out", "out") == 1 + 2
 
 
-def test_fit_on_a_path(people, tmp_path):
-    assert opens(FIT, people, folder=tmp_path) == 1 + 1
+def test_fit_on_a_path(people, opens):
+    model = DPM(bounds={"age": (0, 120), "bmi": (10, 60)}, random_state=0)
+    assert opens(people.name, model.fit, str(people)) == 1 + 1
 
 
-def test_dpm_schema_reads_the_header_alone(people, tmp_path):
-    assert opens(DPM, people.name, "schema", people, folder=tmp_path) == 1
+def test_dpm_schema_reads_the_header_alone(people, opens_of_dpm):
+    assert opens_of_dpm(people.name, "schema", people) == 1
 
 
-def test_dpm_schema_with_estimated_bounds_reads_the_rows_once(people, tmp_path):
+def test_dpm_schema_with_estimated_bounds_reads_the_rows_once(people, opens_of_dpm):
     options = ("--suggest-bounds", "--epsilon", "1", "--columns", "age,bmi")
-    assert opens(DPM, people.name, "schema", people, *options, folder=tmp_path) == 1 + 1
+    assert opens_of_dpm(people.name, "schema", people, *options) == 1 + 1
 
 
-def test_dpm_predict_and_compare(people, tmp_path):
-    opens(DPM, people.name, "cluster", people, *BOUNDS, "--out", "out", folder=tmp_path)
+def test_dpm_predict_and_compare(people, opens_of_dpm):
+    opens_of_dpm(people.name, "cluster", people, *BOUNDS, "--out", "out")
     predicted = ("predict", "out/release.json", people, "--out", "labels.csv", "--quiet")
-    assert opens(DPM, people.name, *predicted, folder=tmp_path) == 1 + 1
-    assert opens(DPM, people.name, "compare", "out/release.json", people, folder=tmp_path) == 1 + 1
+    assert opens_of_dpm(people.name, *predicted) == 1 + 1
+    assert opens_of_dpm(people.name, "compare", "out/release.json", people) == 1 + 1
 
 
-def test_every_file_of_a_folder_is_opened_as_often_as_one(people, tmp_path):
+@pytest.mark.slow
+def test_every_file_of_a_folder_is_opened_as_often_as_one(people, opens_of_dpm, tmp_path):
     folder = tmp_path / "folder"
     folder.mkdir()
     for name in ("1.csv", "2.csv", "3.csv"):
         (folder / name).write_text(people.read_text())
     for name in ("1.csv", "3.csv"):
-        assert opens(DPM, name, "cluster", folder, *BOUNDS, "--out", f"out-{name}", folder=tmp_path) == 1 + 1
+        assert opens_of_dpm(name, "cluster", folder, *BOUNDS, "--out", f"out-{name}") == 1 + 1

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dpmondrian import DPM, Column, Schema, estimator
+from dpmondrian import DPM, Column, Schema, fitting
 from dpmondrian.dpm import algorithm
 from dpmondrian.dpm.draws import INTERVAL_SIZE
 from dpmondrian.dpm.scores.combine import Score
@@ -45,7 +45,7 @@ def default():
 
 def broken_door(monkeypatch, door):
     """Let all estimators pass another door."""
-    monkeypatch.setattr(estimator, "Door", door)
+    monkeypatch.setattr(fitting, "Door", door)
     monkeypatch.setattr(base, "LabDoor", type(door.__name__, (door, LabDoor), {}))
 
 
@@ -114,12 +114,13 @@ def opposite_rows():
     return [table_of(TWO, [*BOTH_WAYS, (0.0, y)]) for y in np.linspace(0.5, 1.0, 12)]
 
 
+@pytest.mark.slow
 def test_the_missing_factor_of_the_exponential_mechanism_is_caught(monkeypatch):
     table = table_of(TWO, BOTH_WAYS)
     for neighbour in opposite_rows():
         assert audit_replay(paper, table, neighbour).ok
         assert exact_law(paper, table, neighbour).ok
-    monkeypatch.setattr(algorithm, "split_rule", without_the_factor(algorithm.split_rule))
+    monkeypatch.setattr(algorithm, "paper_rule", without_the_factor(algorithm.paper_rule))
     found = [audit_replay(paper, table, neighbour) for neighbour in opposite_rows()]
     assert {"sensitivity", "price"} == set().union(*(findings.kinds for findings in found))
     t, q, alpha = 0.3, 1 / 12, 5.0
@@ -140,18 +141,19 @@ class ExactWhereEmpty(Door):
         noisy, deviations = released
         return np.where(exact_sums.any(axis=1, keepdims=True), noisy, exact_sums), deviations
 
-    def ball_sums(self, draw, step, exact_sums, radius):
-        return self._exact_if_empty(exact_sums, super().ball_sums(draw, step, exact_sums, radius))
+    def ball_sums(self, draw, step, exact_sums, *public):
+        return self._exact_if_empty(exact_sums, super().ball_sums(draw, step, exact_sums, *public))
 
 
 class NoDrawWhereEmpty(Door):
     """No noise is drawn for an empty leaf."""
 
-    def ball_sums(self, draw, step, exact_sums, radius):
+    def ball_sums(self, draw, step, exact_sums, radius, weights=None):
         filled = exact_sums.any(axis=1)
         noisy, deviations = exact_sums.copy(), np.zeros(exact_sums.shape)
         if filled.any():
-            noisy[filled], deviations[filled] = super().ball_sums(draw, step, exact_sums[filled], radius[filled])
+            some = super().ball_sums(draw, step, exact_sums[filled], radius[filled], weights)
+            noisy[filled], deviations[filled] = some
         return noisy, deviations
 
 
@@ -162,6 +164,7 @@ class NoDrawAtAllWhereNobodyIs(Door):
         return super().counts(draw, level, exact_counts) if np.any(exact_counts) else np.asarray(exact_counts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [paper, default, pure])
 @pytest.mark.parametrize(
     ("door", "kind"),
@@ -174,16 +177,12 @@ def test_empty_leaves_without_noise_are_caught(monkeypatch, door, kind, make):
     assert kind in audit_replay(make, pair.table, pair.neighbour).kinds
 
 
-def skip_empty_leaves(engine, door, grid, leaves):
+def skip_empty_leaves(engine, door, grid, leaf_numbers, leaf_sizes):
     """Ask for the sums of leaves in which there are rows, as the reference does; the others get an exact centre."""
-    counts = np.bincount(engine.nodes_of_rows(), minlength=max(leaves.numbers) + 1)[leaves.numbers]
+    counts = np.bincount(engine.nodes_of_rows(), minlength=max(leaf_numbers) + 1)[leaf_numbers]
     filled = np.flatnonzero(counts > 0)
-    numbers = [leaves.numbers[leaf] for leaf in filled]
-    some = replace(
-        leaves, numbers=numbers, low=leaves.low[filled], high=leaves.high[filled], sizes=leaves.sizes[filled]
-    )
-    found = TRUE_MEANS(engine, door, grid, some)
-    places, errors = np.zeros(leaves.low.shape), np.zeros(leaves.low.shape)
+    found = TRUE_MEANS(engine, door, grid, [leaf_numbers[leaf] for leaf in filled], leaf_sizes[filled])
+    places, errors = (np.zeros((len(leaf_numbers), grid.n_columns)) for _ in range(2))
     places[filled], errors[filled] = found.places, found.errors
     return replace(found, places=places, errors=errors)
 
@@ -442,18 +441,32 @@ def test_two_people_who_are_taken_for_one_are_caught(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("query", ["count", "split", "clipped sums", "radius"])
-def test_the_search_comes_near_what_is_paid_for_and_not_above(query):
+@pytest.mark.parametrize(
+    ("query", "least"),
+    [
+        ("count", 0.9),
+        ("split", 0.6),
+        ("clipped sums", 0.9),
+        ("distances", 0.9),
+        ("grid", 0.9),
+        ("profiles", 0.9),
+        ("quality", 0.4),  # no row is at the limits of all its values at once
+    ],
+)
+def test_the_search_comes_near_what_is_paid_for_and_not_above(query, least):
+    """Among a dozen rows no cut by variance can change by all that is paid for."""
+
     def make():
         return DPM(epsilon=100.0, delta=1e-6, bounds=TWO, max_depth=2, windows=8, min_cluster_size=2)
 
     worst = search_worst_pair(query, make, TWO, n_examples=20)
     assert worst.findings.ok, str(worst.findings)
     assert worst.findings.n_pairs >= 15
-    assert 0.9 < worst.used <= 1 + 1e-9
+    assert least < worst.used <= 1 + 1e-9
     assert worst.pair.neighbour.num_rows == worst.pair.table.num_rows + 1
 
 
+@pytest.mark.slow
 def test_the_search_finds_what_is_broken(monkeypatch):
     """Sums of which one row moves a column by more than half of the box: only rows near a corner tell."""
     true_sums = FixedPointRows.sums

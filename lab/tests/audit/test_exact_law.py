@@ -7,12 +7,9 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
-from dpmondrian.dpm.centres.clipped import Groups, MeanFinder, Means
-from dpmondrian.dpm.scores import STEPS
+from dpmondrian.dpm.scores import VarianceScore
 from dpmondrian.dpm.scores.combine import Score
-from dpmondrian.dpm.scores.valley import ValleyScore
 from dpmondrian.dpm.tree.intervals import choose_n_intervals, gap_score_change
-from dpmondrian.engines.grid import Grid
 from dpmondrian.engines.local import LocalEngine
 from dpmondrian.exceptions import ParameterError
 from dpmondrian.schema.columns import Column, Schema
@@ -102,13 +99,9 @@ def node_scores(of_nodes, n_columns, n_codes, noisy_count):
     return score
 
 
-def valley(n_columns, n_codes, noisy_count):
-    score = ValleyScore(T, Q)
-
-    def of_nodes(*node):
-        return score.of_nodes(*node, n_codes=np.full(n_columns, n_codes))
-
-    return node_scores(of_nodes, n_columns, n_codes, noisy_count), score.range
+def variance(n_columns, n_codes, noisy_count):
+    score = VarianceScore(2.0, np.ones(n_columns, dtype=np.int64))
+    return node_scores(score.of_nodes, n_columns, n_codes, noisy_count), score.range
 
 
 def emptiness(n_columns, n_codes, noisy_count, two_sided=True):
@@ -130,7 +123,7 @@ NODES = {
 @both_mechanisms
 @pytest.mark.parametrize("rows", NODES)
 @pytest.mark.parametrize("noisy_count", [2, 12])
-@pytest.mark.parametrize("make", [valley, emptiness, published])
+@pytest.mark.parametrize("make", [variance, emptiness, published])
 def test_scores_of_cuts(make, noisy_count, rows, mechanism):
     """Of all tables up to six rows; the noisy count may be far from the true one."""
     all_rows, n_columns, n_codes, most_rows = NODES[rows]
@@ -179,38 +172,18 @@ def gap_scores(table):
     return door.scores
 
 
-def radius_scores(table):
-    door, grid = CatchingDoor(), Grid.with_windows(SCHEMA, 8)
-    with engine_of(table) as engine:
-        engine.encode(grid)
-        groups = Groups([0], np.zeros((1, 1), dtype=np.int64), grid.last_place[None], np.ones((1, 1)))
-        centre = Means(np.array([[20_000.0]]), np.array([[300.0]]))
-        MeanFinder(engine, door, grid, noisy_total=5).radius(1, groups, centre)
-    return door.scores
-
-
-def level_scores(table):
-    places, taken = np.array([[3000], [20_000], [60_000]]), np.array([[1, 0, 1], [0, 1, 1], [1, 1, 1]], dtype=bool)
-    with engine_of(table) as engine:
-        engine.encode(Grid.with_windows(SCHEMA, 8))
-        return engine.silhouettes(places, taken, STEPS)
-
-
 @pytest.mark.slow
 @both_mechanisms
-@pytest.mark.parametrize(
-    ("score", "width"), [(gap_scores, 2 * gap_score_change(1)), (radius_scores, 1), (level_scores, STEPS)]
-)
-def test_scores_of_radii_levels_and_gaps(score, width, mechanism):
+def test_scores_of_gaps(mechanism):
     """Through the engine, for all tables of up to four rows with values between and on the bounds."""
-    worst = worst_small_table(score, VALUES, 4, mechanism=mechanism, scale=width / EPSILON, promised=EPSILON)
+    width = 2 * gap_score_change(1)
+    worst = worst_small_table(gap_scores, VALUES, 4, mechanism=mechanism, scale=width / EPSILON, promised=EPSILON)
     assert worst.ok, str(worst.finding())
     assert worst.measured > 0.2 * EPSILON
 
 
 def test_scores_that_are_worth_more_than_paid_are_caught():
-    worst = worst_small_table(
-        lambda table: 2 * radius_scores(table), VALUES, 2, mechanism=MECHANISMS[0], scale=1 / EPSILON, promised=EPSILON
-    )
-    assert worst.measured == pytest.approx(2 * EPSILON)
+    width = gap_score_change(1) / 4
+    worst = worst_small_table(gap_scores, VALUES, 3, mechanism=MECHANISMS[0], scale=width / EPSILON, promised=EPSILON)
+    assert worst.measured > EPSILON
     assert not worst.ok

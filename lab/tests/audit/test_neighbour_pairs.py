@@ -130,6 +130,7 @@ def test_the_search_says_what_it_needs(monkeypatch):
         search_worst_pair("count", lambda: DPM(bounds=(0, 1)), SCHEMAS["one column"])
 
 
+@pytest.mark.slow
 def test_the_search_with_several_rows_of_a_person_and_categories():
     schema = Schema((Column("x", 0.0, 1.0), Category("plan", ("a", "b"))))
 

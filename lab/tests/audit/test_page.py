@@ -39,7 +39,7 @@ def test_all_variants_and_peers_are_in_the_catalogue():
         "dp_lloyd_published",
         "em_mc_published",
     }
-    assert len(SUBJECTS) == 13
+    assert len(SUBJECTS) == 14
 
 
 def test_published_algorithms_are_found_wrong_and_ours_are_not(rows):
@@ -97,7 +97,7 @@ def test_the_page_is_written_whole_and_the_same_every_time(rows, tmp_path):
 def test_the_page_shows_claims_bounds_and_verdicts_side_by_side(rows):
     text = page_text(rows, TINY)
     assert "Nothing was found wrong in ours. Refuted: DPM, as published; DP-Lloyd, as published." in text
-    assert "| DPM, paper's variant | 1e-06 | 1 | 0.655 | 65.5 % | 0.665 | 98.5 % | 100.00 % |" in text
+    assert "| DPM, paper's variant | 2 columns | 1e-06 | 1 | 0.655 | 65.5 % | 0.665 | 98.5 % | 100.00 % |" in text
     assert "| DPM, paper's variant | 64 crowds, a row in the corner |" in text
     line = next(line for line in text.splitlines() if line.startswith("| DPM, as published | 1 |"))
     assert line.endswith("| **refuted** |")

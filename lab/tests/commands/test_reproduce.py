@@ -8,13 +8,13 @@ import sys
 
 import pytest
 
-from dpmondrian.cli.choices import split_names
+from dpmondrian.cli.inputs import split_names
 from dpmondrian.cli.main import main
 from dpmondrian_lab.commands.reproduce import reproduce
 from dpmondrian_lab.experiments.rows import Row, read_rows, write_rows
 from dpmondrian_lab.experiments.spec import Run
 from dpmondrian_lab.experiments.store import Store
-from dpmondrian_lab.pages.targets import TARGETS
+from dpmondrian_lab.pages.targets import GROUPS, TARGETS
 
 SMALL = ("--data-sets", "blobs-2000x5-4", "--algorithms", "kmeans,dpm")
 
@@ -41,7 +41,7 @@ def dpm_reproduce(monkeypatch, capsys):
 
 def test_the_help_names_every_target(dpm_reproduce):
     shown = dpm_reproduce("--help").stdout
-    assert all(name in shown for name in [*TARGETS, "all"])
+    assert all(name in shown for name in [*TARGETS, *GROUPS])
     assert reproduce.__doc__
 
 
@@ -54,6 +54,7 @@ def test_the_help_names_every_target(dpm_reproduce):
         (("table2", "--data-sets", "synth10d"), "synth_10d"),
         (("table3", "--data-sets", "synth_10d"), "The target table3 does not show synth_10d."),
         (("fig4", "--algorithms", "kmeans"), "The target fig4 takes only dpm_paper, dpm."),
+        (("nulls", "--data-sets", "synth_10d"), "The target nulls takes only dpm on its own data sets."),
         (("table2", "--jobs", "0"), "--jobs"),
     ],
 )
@@ -113,6 +114,25 @@ def test_nothing_to_draw_is_a_failure(tmp_path, dpm_reproduce):
     done = dpm_reproduce("table2", "--draw-only", "--out", str(tmp_path))
     assert done.returncode == 1
     assert "Nothing to show in table2" in done.stderr
+
+
+def test_folders_that_are_missing_are_told_with_a_way_out(tmp_path, dpm_reproduce):
+    done = dpm_reproduce("suite", "--out", str(tmp_path / "out"), DPMONDRIAN_DATA="", XDG_CACHE_HOME=str(tmp_path))
+    assert done.returncode == 1
+    assert "DPMONDRIAN_DATA" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+def test_a_part_beyond_the_paper_from_beginning_to_end(tmp_path, dpm_reproduce):
+    chosen = "one_uniform-5000x2-s0,touching-20000x2-5-s0"
+    done = dpm_reproduce("nulls", "--quick", "--data-sets", chosen, "--out", str(tmp_path))
+    assert done.returncode == 0
+    assert len(read_rows(tmp_path / "rows" / "nulls.csv")) == 2
+    page = (tmp_path / "README.md").read_text()
+    assert "| touching-20000x2-5 |" in page
+    assert "## k given" not in page
+    assert (tmp_path / "figures" / "nulls.png").exists()
 
 
 def test_names_are_split_at_commas():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-from dpmondrian.samples.synthetic import HOME_BOUNDS, homes
+from dpmondrian.samples.examples import HOME_BOUNDS, homes
 from dpmondrian_lab.datasets import DATA_SETS, blob_data_set, files, get
 from dpmondrian_lab.datasets.blobs import blobs
 from dpmondrian_lab.datasets.checksums import content_checksum

@@ -58,6 +58,7 @@ def test_references_are_searched_once_and_then_read(cache, measured):
     assert len(list((cache / "references").iterdir())) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [b"", b"no npz file", b"PK\x03\x04 half", NPY])
 def test_a_damaged_file_of_references_is_named(cache, measured, damage):
     reference_centres(measured, search=SMALL)

@@ -10,12 +10,15 @@ MAKERS = {
     "one_gaussian": partial(shapes.one_gaussian, 5),
     "one_uniform": partial(shapes.one_uniform, 5),
     "one_student": partial(shapes.one_student, 5),
+    "one_exponential": partial(shapes.one_exponential, 5),
+    "one_flat": partial(shapes.one_flat, 5),
     "separated": partial(shapes.separated, 10, 5),
     "unequal_sizes": shapes.unequal_sizes,
     "unequal_spreads": shapes.unequal_spreads,
     "whole_numbers": shapes.whole_numbers,
     "two_moons": shapes.two_moons,
     "touching": shapes.touching,
+    "diagonal": shapes.diagonal,
     "broad": shapes.broad,
 }
 
@@ -46,7 +49,7 @@ def test_a_shape_has_rows_truth_and_bounds(name):
     shape = MAKERS[name]()
     assert shape.rows.ndim == 2
     assert len(shape.rows) == len(shape.truth) == 50_000
-    assert shape.rows.dtype == (np.int64 if name == "whole_numbers" else np.float64)
+    assert shape.rows.dtype == (np.int64 if name in ("whole_numbers", "one_flat") else np.float64)
     assert shape.truth.dtype == np.int64
     assert set(shape.truth) == set(range(shape.n_clusters))
     low, high = shape.bounds

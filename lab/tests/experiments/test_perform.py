@@ -10,7 +10,7 @@ from dpmondrian_lab.experiments import perform
 from dpmondrian_lab.experiments.spec import Run
 from dpmondrian_lab.experiments.store import Store
 from dpmondrian_lab.experiments.timing import machine, measure_times
-from dpmondrian_lab.peers.registry import EVALUATED, Algorithm
+from dpmondrian_lab.peers.registry import ALGORITHMS, EVALUATED, Algorithm
 
 RUN = Run("kopt", "blobs-2000x5-4", "dpm", 0)
 
@@ -27,7 +27,7 @@ class Broken:
 @pytest.fixture
 def broken(monkeypatch):
     entry = Algorithm("dpm", "Broken", "ours", f"{__name__}:Broken")
-    monkeypatch.setattr(perform, "EVALUATED", {**EVALUATED, "dpm": entry})
+    monkeypatch.setattr(perform, "ALGORITHMS", {**ALGORITHMS, "dpm": entry})
 
 
 def test_a_run_gives_metrics_and_keeps_its_centres(tmp_path):

@@ -20,11 +20,12 @@ SELECTION = Selection(("blobs-1500x2-3", "blobs-2000x5-4"), ("kmeans", "dpm"))
 N_RUNS = 2 * 2 * 2
 N_BEFORE = 3
 PAUSED = f"""
-import time
+import signal, time
 from dpmondrian.cli.main import main
 from dpmondrian.common.interrupts import check
 from dpmondrian_lab.experiments.store import Store
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # even if whoever runs the tests ignores it, as nohup does
 append = Store.append
 written = []
 

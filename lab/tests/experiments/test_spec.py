@@ -86,5 +86,5 @@ def test_parameters_are_only_for_the_algorithms_they_were_made_for():
     assert make_experiment("budget").runs(selection=Selection(algorithms=("kmeans", "dpm_k"))) == []
     runs = make_experiment("budget").runs(selection=Selection(algorithms=("dpm",)))
     assert {tuple(sorted(json.loads(run.parameters)["budget_shares"])) for run in runs} == {
-        ("bridges", "centres", "counts", "splits")
+        ("cells", "clusters", "counts", "splits")
     }

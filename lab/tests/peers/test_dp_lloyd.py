@@ -148,6 +148,7 @@ def test_a_centre_stays_where_its_count_may_be_noise(blobs):
 # --- as published -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("d", "factor"), [(10, 1.21), (11, 1.25), (16, 1.41), (40, 1.94), (100, 2.66)])
 @pytest.mark.parametrize("epsilon", [1.0, 0.1])
 def test_the_published_draws_cost_more_than_promised(d, factor, epsilon):

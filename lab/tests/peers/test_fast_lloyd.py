@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from dpmondrian.privacy.door import Door
 from dpmondrian_lab.peers import fast_lloyd
 from dpmondrian_lab.peers.base import PeerSettings
 from dpmondrian_lab.peers.fast_lloyd import FastLloyd, _folded, _Steps
 from dpmondrian_lab.peers.joint import GAUSSIAN_SLACK, least_multiplier
+from dpmondrian_lab.peers.lab_door import LabDoor
 from dpmondrian_lab.peers.packing import packed_points
 
 
@@ -58,7 +58,7 @@ def plain(rows, centres, radius, n_steps):
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_without_noise_it_is_lloyds_algorithm_within_the_radius(blobs, no_noise, seed):
     model = FastLloyd(6, 100.0, 1e-6, (-100, 100), random_state=seed).fit(blobs)
-    start = packed_points(6, 2, Door(model._plan(model._settings(), 2), seed=seed).public_randomness("start"))
+    start = packed_points(6, 2, LabDoor(model._plan(model._settings(), 2), seed=seed).public_randomness("start"))
     chosen = steps(100.0, 1e-6, 6, d=2)
     centres, sizes = plain(blobs, 100 * start, 100 * chosen.radius, chosen.n_steps)
     assert model.cluster_centers_ == pytest.approx(centres, abs=0.2)

@@ -13,11 +13,11 @@ from scipy.stats import chi2
 
 from dpmondrian import BudgetError
 from dpmondrian.dpm.draws import CELL_COUNT, COUNT, DOMAIN_SUMS, SPLIT
-from dpmondrian.dpm.plan import DEFAULT_SHARES, pure_plan, zcdp_plan
 from dpmondrian.privacy.accountants.pld import discreteness
 from dpmondrian.privacy.door import Door
 from dpmondrian.privacy.draws import EXPONENTIAL, GAUSSIAN, LAPLACE
 from dpmondrian.privacy.plan import PlannedDraw
+from dpmondrian_lab.audit.plans import pure_plan, zcdp_plan
 from dpmondrian_lab.peers.joint import GAUSSIAN_SLACK, gaussian_delta, joint_delta, joint_epsilon, least_multiplier
 from dpmondrian_lab.peers.lab_door import LabDoor
 from dpmondrian_lab.peers.lab_plan import JOINT, LabPlan
@@ -385,7 +385,7 @@ def test_noise_that_stays_too_coarse_is_refused():
 
 @pytest.mark.parametrize("delta", [1e-6, 0.0])
 def test_other_plans_divide_nothing(delta):
-    plan = zcdp_plan(300.0, delta, 2, DEFAULT_SHARES) if delta else pure_plan(300.0, 2, DEFAULT_SHARES)
+    plan = zcdp_plan(300.0, delta, 2) if delta else pure_plan(300.0, 2)
     door = spied(Door(plan, seed=0))
     door.counts(COUNT, 0, [5])
     assert door._sampler.scales == [[plan.find(COUNT, 0).multiplier]]

@@ -10,7 +10,7 @@ import pytest
 from sklearn import cluster
 from sklearn.base import clone
 
-from dpmondrian_lab.peers.kmeans import KMeans
+from dpmondrian_lab.peers.kmeans import KMeans, ScaledKMeans
 from dpmondrian_lab.peers.statements import UnsoundStatement
 
 
@@ -45,3 +45,11 @@ def test_private_peers_do_not_beat_it_by_much(blobs, middles):
     centres = KMeans(4, n_init=10, random_state=0).fit(blobs).cluster_centers_
     distance = np.sqrt(((centres[:, None, :] - middles) ** 2).sum(axis=2)).min(axis=0)
     assert distance == pytest.approx(np.zeros(4), abs=0.5)
+
+
+def test_the_scaled_one_does_not_depend_on_units(blobs):
+    units = np.array([1.0, 1e-3])
+    plain = ScaledKMeans(4, [(-100, 100), (-100, 100)], random_state=0).fit(blobs)
+    other = ScaledKMeans(4, [(-100, 100), (-0.1, 0.1)], random_state=0).fit(blobs * units)
+    assert other.labels_.tolist() == plain.labels_.tolist()
+    np.testing.assert_allclose(other.cluster_centers_, plain.cluster_centers_ * units, rtol=1e-6)

@@ -233,6 +233,7 @@ def test_number_of_draws_and_range_of_vectors(n_rows, n_columns):
     assert not picks[3].any()  # a step above one leaves the middle alone
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("points", [np.empty((0, 2)), np.zeros((300, 2))], ids=["no records", "all covered at once"])
 def test_without_records_draws_are_uniform(points):
     scales = [CoverScale(2.0, 1.0), CoverScale(0.19, 4.0)]  # the first lattice has one vector, which all cover

@@ -19,7 +19,7 @@ from dpmondrian_lab.peers.base import PeerSettings
 from dpmondrian_lab.peers.joint import GAUSSIAN_SLACK, least_multiplier
 from dpmondrian_lab.peers.lab_door import LabDoor
 from dpmondrian_lab.peers.nearest import Candidates
-from dpmondrian_lab.peers.pe_means import _believed, _Course, _levy_steps, _mutated, _weighted_means
+from dpmondrian_lab.peers.pe_means import _believed, _Course, _levy_steps, _mutated, weighted_means
 from dpmondrian_lab.peers.rows import FixedPointRows, nearest_centre
 
 BOX = (-100, 100)
@@ -248,7 +248,7 @@ def test_some_candidates_are_kept_whatever_the_votes():
 
 def test_centres_are_weighted_means():
     places = np.array([[0.0, 0.0], [4.0, 0.0], [100.0, 90.0], [100.0, 100.0]])
-    centres, sizes = _weighted_means(places, np.array([3.0, 1.0, 5.0, 5.0]), 2, 0)
+    centres, sizes = weighted_means(places, np.array([3.0, 1.0, 5.0, 5.0]), 2, 3, 0)
     order = np.argsort(sizes)
     assert centres[order].tolist() == [[1.0, 0.0], [100.0, 95.0]]
     assert sizes[order].tolist() == [4.0, 10.0]

@@ -5,6 +5,8 @@ values*. Then everything public must be the same in both runs, and exact values 
 sensitivity and no more. Published variants, and peers that are broken on purpose, must be caught.
 """
 
+from itertools import count
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,11 +17,12 @@ from dpmondrian import Column, Schema
 from dpmondrian.tables.frames import read_table
 from dpmondrian_lab.audit import compare_runs
 from dpmondrian_lab.audit.recording import record
-from dpmondrian_lab.peers import fast_lloyd, lsh_splits, rows
+from dpmondrian_lab.peers import fast_lloyd, lsh_splits, noisy_grid, rows
 from dpmondrian_lab.peers.dp_lloyd import DPLloyd
 from dpmondrian_lab.peers.fast_lloyd import FastLloyd
 from dpmondrian_lab.peers.lab_door import LabDoor
 from dpmondrian_lab.peers.lsh_splits import COUNT, LSHSplits
+from dpmondrian_lab.peers.noisy_grid import NoisyGrid
 from dpmondrian_lab.peers.pe_means import PEMeans
 from dpmondrian_lab.peers.rows import FixedPointRows
 
@@ -31,6 +34,8 @@ PEERS = {
     "LSH-Splits, one leaf": LSHSplits(3, 0.1, 1e-6, SCHEMA),
     "FastLloyd": FastLloyd(3, 40.0, 1e-6, SCHEMA, expected_rows=300),
     "FastLloyd, more clusters than rows": FastLloyd(30, 40.0, 1e-6, SCHEMA, expected_rows=300),
+    "Noisy grid": NoisyGrid(3, 40.0, SCHEMA),
+    "Noisy grid, more clusters than rows": NoisyGrid(400, 1.0, SCHEMA),
     "PE-means, more clusters than rows": PEMeans(30, 4.0, 1e-6, SCHEMA, expected_rows=30),
 }
 
@@ -146,7 +151,7 @@ row_values = st.tuples(
 @given(
     st.lists(row_values, max_size=25),
     row_values,
-    st.sampled_from(["DP-Lloyd", "LSH-Splits", "FastLloyd", "FastLloyd, more clusters than rows"]),
+    st.sampled_from(["DP-Lloyd", "LSH-Splits", "FastLloyd", "FastLloyd, more clusters than rows", "Noisy grid"]),
     st.integers(0, 1000),
 )
 def test_search_for_a_pair_that_breaks_the_promise(table, row, name, seed):
@@ -154,6 +159,7 @@ def test_search_for_a_pair_that_breaks_the_promise(table, row, name, seed):
     compare(PEERS[name], table, np.insert(table, len(table) // 2, row, axis=0), seed)
 
 
+@pytest.mark.slow
 @every_peer
 def test_order_of_rows_changes_nothing(name):
     table = base_rows()
@@ -214,6 +220,16 @@ def mean_from_the_data(exact_rows, door, published):
     return exact_rows.displacement.mean(axis=0)
 
 
+def exact_cells_per_side(noisy_total, run_settings, n_columns):
+    """Choose the grid by how many rows the last table had: seen from here, the exact number."""
+    return 3 + next(EXACT_NUMBERS) % 2
+
+
+def rows_that_count_twice(exact_rows, shape):
+    return 2 * TRUE_COUNTS(exact_rows, shape)
+
+
+TRUE_COUNTS, EXACT_NUMBERS = noisy_grid._exact_counts, count()
 TRUE_SUMS, TRUE_MEAN = FixedPointRows.sums, lsh_splits._private_mean
 BROKEN = [
     ("FastLloyd", fast_lloyd, "_near_enough", without_radius),
@@ -223,9 +239,12 @@ BROKEN = [
     ("LSH-Splits", FixedPointRows, "sums", sums_that_count_twice),
     ("LSH-Splits", lsh_splits, "_children", only_filled_children),
     ("LSH-Splits", lsh_splits, "_private_mean", mean_from_the_data),
+    ("Noisy grid", noisy_grid, "cells_per_side", exact_cells_per_side),
+    ("Noisy grid", noisy_grid, "_exact_counts", rows_that_count_twice),
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "owner", "attribute", "broken"), BROKEN)
 def test_a_broken_peer_is_caught(monkeypatch, name, owner, attribute, broken):
     table = base_rows()
@@ -253,7 +272,7 @@ class HalvesTheNoise(LabDoor):
         self._sampler = HalfOfTheNoise(self._sampler)
 
 
-@pytest.mark.parametrize("name", ["DP-Lloyd", "LSH-Splits", "FastLloyd"])
+@pytest.mark.parametrize("name", ["DP-Lloyd", "LSH-Splits", "FastLloyd", "Noisy grid"])
 def test_half_of_the_noise_is_caught(name):
     table = base_rows()
     with pytest.raises(AssertionError, match="price"):

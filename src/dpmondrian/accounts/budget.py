@@ -23,17 +23,16 @@ from typing import Any
 from dpmondrian._version import __version__
 from dpmondrian.accounts.locking import NotTakenError, acquire_lock, error_name, open_locked, open_single
 from dpmondrian.common.checks import check_delta, check_epsilon, is_number
+from dpmondrian.common.file_kinds import kind_of_file
 from dpmondrian.common.interrupts import lasting
 from dpmondrian.common.whole_files import put_file, remove_leftovers
 from dpmondrian.exceptions import BudgetError, ParameterError
-from dpmondrian.release import PERSON, Account, Cost, Unit
-
-__all__ = ["Budget", "BudgetEntry", "BudgetState"]
+from dpmondrian.release import PERSON, Account, Cost, Release, Unit
+from dpmondrian.release.verification import Fault
 
 FORMAT = "dpmondrian budget"
 FORMAT_VERSION = 2
-_VERSION_WITH_WORDS = 1
-"""Files of this version say the unit of privacy in words."""
+_VERSION_WITH_WORDS = 1  # files of this version say the unit of privacy in words
 LARGEST_FILE = 64 * 2**20
 LONGEST_TEXT = 1000
 TOLERANCE = 1e-9
@@ -47,34 +46,17 @@ _ID, _SHA256 = re.compile(r"[0-9a-z-]{1,64}"), re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class BudgetEntry:
-    """One charge.
-
-    Attributes
-    ----------
-    id : str
-    time : str
-        Time of the charge, UTC, ISO 8601.
-    purpose : str
-    epsilon, delta : float
-    state : str
-        "charged", or "released" once its result has been written.
-    release : str or None
-        Digest of the release it paid for (`Release.digest`).
-    version : str
-        Of the package.
-    unit : Unit
-        Whose privacy was paid for.
-    """
+    """One charge."""
 
     id: str
-    time: str
+    time: str  # of the charge, UTC, ISO 8601
     purpose: str
     epsilon: float
     delta: float
-    state: str = _CHARGED
-    release: str | None = None
-    version: str = __version__
-    unit: Unit = _ROW
+    state: str = _CHARGED  # or "released", once its result has been written
+    release: str | None = None  # digest of the release it paid for (`Release.digest`)
+    version: str = __version__  # of the package
+    unit: Unit = _ROW  # whose privacy was paid for
 
     def __post_init__(self) -> None:
         _demand(_is_text(self.id) and _ID.fullmatch(self.id), "an 'id' is not one")
@@ -95,15 +77,7 @@ class BudgetEntry:
 
 @dataclass(frozen=True)
 class BudgetState:
-    """The content of a budget file.
-
-    Attributes
-    ----------
-    data_set : str
-    epsilon, delta : float
-        Total budget, per unit of privacy.
-    entries : tuple of BudgetEntry
-    """
+    """The content of a budget file; epsilon and delta are the total budget, per unit of privacy."""
 
     data_set: str
     epsilon: float
@@ -147,6 +121,20 @@ class BudgetState:
             Cost(before.spent_epsilon, before.spent_delta),
             Cost(after.spent_epsilon, after.spent_delta),
         )
+
+    def faults(self, release: Release) -> Iterator[Fault]:
+        """Yield what this account says otherwise than a release: whether it paid for it, and what was left."""
+        digest = release.digest()
+        paid = [entry for entry in self.entries if entry.release == digest]
+        if len(paid) != 1:
+            yield Fault("paid_twice" if paid else "unpaid")
+            return
+        if paid[0].unit != release.privacy.unit:
+            yield Fault("paid_for_another_unit")
+        if self.data_set != release.origin.data_set:
+            yield Fault("another_data_set")
+        if self.account_of(paid[0].id) != release.origin.account:
+            yield Fault("another_account")
 
     def to_json(self) -> str:
         """Return the state as JSON text."""
@@ -218,13 +206,18 @@ class Budget:
         state = BudgetState(data_set, check_epsilon(epsilon), check_delta(delta))
         with budget._locked():
             if os.path.lexists(budget.path):
-                raise budget._refusal("already exists. Choose another name, or use the existing file")
+                raise budget._refusal("already exists", "Choose another name, or use the existing file.")
             budget._write(state, None)
         return budget
 
     def read(self) -> BudgetState:
         """Return the current state of the file; raise `BudgetError` if it is missing or damaged."""
-        return self._read()
+        with self._told("cannot be read"):
+            handle, _ = open_single(self.path, os.O_RDONLY)
+        try:  # without a lock: the file is replaced as a whole
+            return self._state_in(handle)
+        finally:
+            os.close(handle)
 
     def find(self, entry_id: str) -> BudgetEntry | None:
         """Return the charge with this id; None if there is none."""
@@ -280,14 +273,12 @@ class Budget:
     def finish(self, entry_id: str, release_sha256: str | None) -> None:
         """Mark a charge as released, with the digest of the release that was made for it, if there is one."""
         if release_sha256 is not None and not (_is_text(release_sha256) and _SHA256.fullmatch(release_sha256)):
-            raise ParameterError(
-                parameter="release_sha256", rule="must be 64 hexadecimal digits or None", value=release_sha256
-            )
+            raise ParameterError.broken("release_sha256", "must be 64 hexadecimal digits or None", release_sha256)
         with self._held() as (state, file):
             open_ids = [entry.id for entry in state.entries if entry.state == _CHARGED]
             if not isinstance(entry_id, str) or entry_id not in open_ids:
                 raise self._refusal(
-                    f"has no open charge {entry_id!r:.100}. Pass an id returned by charge(), and only once"
+                    f"has no open charge {entry_id!r:.100}", "Pass an id returned by charge(), and only once."
                 )
             entries = tuple(
                 replace(entry, state=_RELEASED, release=release_sha256) if entry.id == entry_id else entry
@@ -318,14 +309,8 @@ class Budget:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         """Hold the lock of the file, so that nobody else changes it between reading and writing, nor an interrupt ends it."""
-        try:
+        with self._told("cannot be locked"):
             lock = acquire_lock(self.path, self.timeout)
-        except NotTakenError as error:
-            raise self._refusal(str(error)) from None
-        except TimeoutError:
-            raise self._in_use() from None
-        except OSError as error:
-            raise self._failed("cannot be locked", error) from None
         try:
             with lasting():
                 yield
@@ -341,77 +326,64 @@ class Budget:
         if not os.path.lexists(self.path):
             raise self._missing()  # and no lock is left beside it
         with self._locked():
-            handle, file = self._opened()
+            with self._told("cannot be changed"):
+                handle, file = open_locked(self.path, self.timeout)
             try:
                 yield self._state_in(handle), file
             finally:
                 os.close(handle)
 
-    def _opened(self) -> tuple[int, os.stat_result]:
-        """Return the handle of the file, locked."""
+    @contextmanager
+    def _told(self, failure: str) -> Iterator[None]:
+        """Say what an error of the system means for this file."""
         try:
-            return open_locked(self.path, self.timeout)
+            yield
         except FileNotFoundError:
             raise self._missing() from None
         except NotTakenError as error:
             raise self._refusal(str(error)) from None
         except TimeoutError:
-            raise self._in_use() from None
+            raise self._refusal(
+                f"has been locked by another process for more than {self.timeout:g} seconds",
+                "Try again when that process has finished.",
+            ) from None
         except OSError as error:
-            raise self._failed("cannot be changed", error) from None
+            raise self._refusal(
+                f"{failure} ({error_name(error)})", "Check the permissions and free space of its folder."
+            ) from None
 
-    def _read(self) -> BudgetState:
-        """Return what the file says, without a lock: it is replaced as a whole."""
-        try:
-            handle, _ = open_single(self.path, os.O_RDONLY)
-        except FileNotFoundError:
-            raise self._missing() from None
-        except NotTakenError as error:
-            raise self._refusal(str(error)) from None
-        except OSError as error:
-            raise self._refusal(f"cannot be read ({error_name(error)})") from None
-        try:
-            return self._state_in(handle)
-        finally:
-            os.close(handle)
+    def _refuse_other_kinds(self) -> None:
+        if (kind := kind_of_file(self.path)) not in ("", "a budget file"):
+            raise self._refusal(f"is {kind}, expected a budget file", "'dpm budget new' creates one.") from None
 
     def _state_in(self, handle: int) -> BudgetState:
         """Return the state that the opened file says."""
         try:
-            return _parsed(_content_of(handle))
-        except OSError as error:
-            raise self._refusal(f"cannot be read ({error_name(error)})") from None
+            with self._told("cannot be read"):
+                return _parsed(_content_of(handle))
         except UnicodeDecodeError:
-            raise self._refusal(f"is damaged: it is not UTF-8 text. {_WAY_OUT}") from None
+            self._refuse_other_kinds()
+            raise self._refusal("is damaged: it is not UTF-8 text", _WAY_OUT) from None
         except ValueError as error:
-            raise self._refusal(f"is damaged or not a budget file: {error}. {_WAY_OUT}") from None
+            self._refuse_other_kinds()
+            raise self._refusal(f"is damaged or not a budget file: {error}", _WAY_OUT) from None
 
     def _write(self, state: BudgetState, file: os.stat_result | None) -> None:
         """Put the state in place of the file (None: where no file is), and wait until it is on the disk."""
-        try:
+        with self._told("cannot be written, so nothing may be computed"):
             remove_leftovers(self.path)
             put_file(self.path, state.to_json().encode(), overwrite=file is not None, mode=0o600, like=file)
-        except OSError as error:
-            raise self._failed("cannot be written, so nothing may be computed", error) from None
 
     def _missing(self) -> BudgetError:
         return self._refusal(
-            f"does not exist. Create it with: dpm budget new {shlex.quote(str(self.path))} --epsilon E --delta D"
+            "does not exist", f"Create it with: dpm budget new {shlex.quote(str(self.path))} --epsilon E --delta D."
         )
 
-    def _in_use(self) -> BudgetError:
-        return self._refusal(
-            f"has been locked by another process for more than {self.timeout:g} seconds. Try again when that process has finished"
-        )
-
-    def _failed(self, failure: str, error: OSError) -> BudgetError:
-        return self._refusal(f"{failure} ({error_name(error)}). Check the permissions and free space of its folder")
-
-    def _refusal(self, reason: str) -> BudgetError:
-        return BudgetError(f"The budget file {str(self.path)!r} {reason}.")
+    def _refusal(self, problem: str, way_out: str = "") -> BudgetError:
+        return BudgetError(f"The budget file {str(self.path)!r} {problem}.", way_out)
 
 
-_WAY_OUT = "It is never repaired automatically: restore a backup, and add what has been charged since then"
+_WAY_OUT = "It is never repaired automatically: restore a backup, and add what has been charged since then."
 
 
 def _content_of(handle: int) -> bytes:
@@ -473,21 +445,15 @@ def _is_utc(value: Any) -> bool:
 
 def _check_text(name: str, value: Any) -> None:
     if not _is_text(value) or not value.isprintable():
-        raise ParameterError(
-            parameter=name,
-            rule=f"must be a single-line string of at most {LONGEST_TEXT} characters",
-            value=value,
-            way_out="Shorten it.",
+        raise ParameterError.broken(
+            name, f"must be a single-line string of at most {LONGEST_TEXT} characters", value, "Shorten it."
         )
 
 
 def _checked_unit(unit: Any) -> Unit:
     if not isinstance(unit, Unit):
-        raise ParameterError(
-            parameter="unit",
-            rule="must be a Unit, such as the one of a release",
-            value=unit,
-            way_out="Omit it to protect rows.",
+        raise ParameterError.broken(
+            "unit", "must be a Unit, such as the one of a release", unit, "Omit it to protect rows."
         )
     return unit
 

@@ -28,7 +28,7 @@ from dpmondrian.exceptions import CheckpointError, ParameterError
 __all__ = ["Checkpoint", "CheckpointState", "KeptDraw", "RunJournal"]
 
 FORMAT = "dpmondrian checkpoint"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 _WIDTH = 20
 """Characters of every number: any 64-bit integer fits. Whether a line fits on the disk must not depend on what was drawn."""
@@ -38,10 +38,11 @@ _BRACE = "\\u007d"
 
 @dataclass(frozen=True)
 class KeptDraw:
-    """What one draw of the plan released."""
+    """What one draw of the plan released, and what it cost."""
 
     name: str
     level: int | None
+    cost: float
     released: NDArray[np.int64]
 
 
@@ -55,8 +56,6 @@ class CheckpointState:
         Id of the run, drawn at random; also the id of its charge in a budget file.
     facts : mapping
         Everything public that determines the draws and what they mean, by name.
-    n_planned : int
-        Number of draws of the plan; a run need not make them all.
     draws : tuple of KeptDraw
     release : str or None
         The release as JSON text, once the run is finished.
@@ -66,7 +65,6 @@ class CheckpointState:
 
     run: str
     facts: Mapping[str, Any]
-    n_planned: int
     draws: tuple[KeptDraw, ...] = ()
     release: str | None = None
     origin: Mapping[str, Any] = field(default_factory=dict)
@@ -123,16 +121,13 @@ class Checkpoint:
                 raise self.failed("belongs to a run that is finished and cannot be deleted", error) from None
 
     @contextmanager
-    def held(
-        self, facts: Mapping[str, Any], n_planned: int, origin: Mapping[str, Any] | None = None
-    ) -> Iterator[RunJournal]:
+    def held(self, facts: Mapping[str, Any], origin: Mapping[str, Any] | None = None) -> Iterator[RunJournal]:
         """Yield the journal of a run, new or to be continued, for as long as this process alone may write to it.
 
         Parameters
         ----------
         facts : mapping
             As in `CheckpointState`; a run is continued only with the same ones.
-        n_planned : int
         origin : mapping, optional
             As in `CheckpointState`, for a new run.
 
@@ -144,7 +139,7 @@ class Checkpoint:
         facts = json.loads(json.dumps({**facts, **self._facts}, allow_nan=False))
         with self._locked():
             found = self._open(os.O_RDWR | os.O_APPEND)
-            new = CheckpointState(os.urandom(16).hex(), facts, n_planned, origin=dict(origin or {}))
+            new = CheckpointState(os.urandom(16).hex(), facts, origin=dict(origin or {}))
             state = new if found is None else found[1].state
             journal = RunJournal(self, state, found)
             try:
@@ -215,7 +210,6 @@ class Checkpoint:
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
             "run": state.run,
-            "n_planned": state.n_planned,
             "facts": state.facts,
             "origin": state.origin,
         }
@@ -304,23 +298,26 @@ class RunJournal:
         except OSError as error:
             raise self._checkpoint.failed("cannot be written, so nothing was drawn", error) from None
 
-    def recall(self, name: str, level: int | None, shape: tuple[int, ...]) -> NDArray[np.int64] | None:
-        """Return what the next draw released in an earlier part of the run; None if it was not made yet."""
+    def recall(self, name: str, level: int | None, cost: float, shape: tuple[int, ...]) -> NDArray[np.int64] | None:
+        """Return what the next draw released in an earlier part of the run; None if it was not made yet.
+
+        What it cost then must be what it costs now: other draws were planned with the rest.
+        """
         self.begin()
         if self._n_recalled == self.n_kept:
             if self.release is not None:
                 raise self._other_path()
             return None
         draw = self.state.draws[self._n_recalled]
-        if (draw.name, draw.level, draw.released.shape) != (name, level, shape):
+        if (draw.name, draw.level, draw.released.shape) != (name, level, shape) or not math.isclose(draw.cost, cost):
             raise self._other_path()
         self._n_recalled += 1
         return draw.released.copy()
 
-    def keep(self, name: str, level: int | None, released: NDArray[np.int64]) -> None:
+    def keep(self, name: str, level: int | None, cost: float, released: NDArray[np.int64]) -> None:
         """Write what a draw releases, and wait until it is on the disk."""
         numbers = ", ".join(f"{value:{_WIDTH}d}" for value in released.ravel().tolist())
-        fields = {"draw": name, "level": level, "shape": list(released.shape)}
+        fields = {"draw": name, "level": level, "cost": cost, "shape": list(released.shape)}
         self._append(json.dumps(fields)[:-1].encode() + f', "values": [{numbers}]'.encode())
 
     def finish(self, release: str) -> None:
@@ -435,9 +432,12 @@ def _state_of(header: dict[str, Any], lines: list[dict[str, Any]]) -> Checkpoint
     release = lines.pop()["finished"] if lines and "finished" in lines[-1] else None
     if not isinstance(release, str | None):
         raise _DamageError("its release is not a string")
-    draws = tuple(KeptDraw(line["draw"], line["level"], _array(line["values"], line["shape"])) for line in lines)
     facts, origin = dict(header["facts"]), dict(header.get("origin", {}))
-    return CheckpointState(str(header["run"]), facts, int(header["n_planned"]), draws, release, origin)
+    return CheckpointState(str(header["run"]), facts, tuple(map(_kept_draw, lines)), release, origin)
+
+
+def _kept_draw(line: dict[str, Any]) -> KeptDraw:
+    return KeptDraw(line["draw"], line["level"], float(line["cost"]), _array(line["values"], line["shape"]))
 
 
 def _array(values: list[int], shape: list[int]) -> NDArray[np.int64]:

@@ -18,8 +18,6 @@ except ImportError:  # pragma: no cover - Windows, where nobody can delete a loc
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
-__all__ = ["NotTakenError", "acquire_lock", "error_name", "lock_handle", "open_locked", "open_single"]
-
 _POLL_SECONDS = 0.01
 
 
@@ -30,13 +28,8 @@ class NotTakenError(ValueError):
 def open_single(path: Path, flags: int) -> tuple[int, os.stat_result]:
     """Return the handle of a regular file of one name, and what the system says about it.
 
-    Raises
-    ------
-    NotTakenError
-        If it is a link, has several names, is no regular file, or is to be written and read-only: also for the superuser,
-        whom the system would let.
-    OSError
-        If it cannot be opened.
+    Raises `NotTakenError` if it is a link, has several names, is no regular file, or is to be written and read-only: also for
+    the superuser, whom the system would let.
     """
     if path.is_symlink():
         # Its lock would be another one than that of the file itself.
@@ -63,15 +56,9 @@ def open_single(path: Path, flags: int) -> tuple[int, os.stat_result]:
 def open_locked(path: Path, timeout: float) -> tuple[int, os.stat_result]:
     """Return the handle of a file that is to be replaced, locked, and what the system says about it.
 
-    The lock is on the file itself and ends when the handle is closed. A file that was replaced while this process waited is opened
-    again, so what is locked is what has the name.
-
-    Raises
-    ------
-    NotTakenError, OSError
-        As in `open_single`.
-    TimeoutError
-        If another process holds the lock for so many seconds.
+    The lock is on the file itself and ends when the handle is closed. A file that was replaced while this process waited is
+    opened again, so what is locked is what has the name. Raises TimeoutError if another process holds the lock for so many
+    seconds.
     """
     deadline = time.monotonic() + timeout
     while True:
@@ -104,14 +91,7 @@ def lock_handle(handle: int) -> bool:
 def acquire_lock(path: Path, timeout: float) -> BaseFileLock:
     """Return the held lock of a file, a file beside it; the lock of a killed process is free.
 
-    Raises
-    ------
-    NotTakenError
-        If there is no folder for the file.
-    TimeoutError
-        If another process holds the lock for so many seconds.
-    OSError
-        If it cannot be locked.
+    Raises TimeoutError if another process holds it for so many seconds, `NotTakenError` if there is no folder for the file.
     """
     from filelock import FileLock
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from dpmondrian.release import Release
     from dpmondrian.schema import Schema
 
-__all__ = ["Spending", "held_journal", "run_facts"]
-
 _UNCHARGED: set[str] = set()
 """Fits of this process with secure noise that no budget was charged for. Seeded ones protect nobody and do not count."""
 _NUMBERS = itertools.count()
@@ -68,9 +66,7 @@ def run_facts(
 
 
 @contextmanager
-def held_journal(
-    checkpoint: Checkpoint | str | Path | None, facts: dict[str, Any], n_planned: int
-) -> Iterator[RunJournal | None]:
+def held_journal(checkpoint: Checkpoint | str | Path | None, facts: dict[str, Any]) -> Iterator[RunJournal | None]:
     """Yield the journal of the run of a checkpoint, and None without one. Nobody else may write to it meanwhile."""
     if checkpoint is None:
         yield None
@@ -79,7 +75,7 @@ def held_journal(
 
     if not isinstance(checkpoint, Checkpoint):
         checkpoint = Checkpoint(checkpoint)
-    with checkpoint.held(facts, n_planned, _origin_of_new_run()) as journal:
+    with checkpoint.held(facts, _origin_of_new_run()) as journal:
         yield journal
 
 
@@ -191,9 +187,7 @@ class Spending:
 def _name_of(data_set: Any, budget: Budget | None) -> str:
     """Return the name of the data set: the one that was given, which must be that of the budget, if this has one."""
     if data_set is not None and not is_data_set_name(data_set):
-        raise ParameterError(
-            parameter="data_set", rule="must be None or a single-line string", value=data_set, way_out="Shorten it."
-        )
+        raise ParameterError.broken("data_set", "must be None or a single-line string", data_set, "Shorten it.")
     known = "" if budget is None else budget.read().data_set
     if data_set and known and data_set != known:
         raise ParameterError(

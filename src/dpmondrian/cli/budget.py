@@ -16,8 +16,6 @@ from dpmondrian.cli.stopping import printed, stoppable
 if TYPE_CHECKING:
     from dpmondrian.accounts import BudgetState
 
-__all__ = ["app"]
-
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 BudgetArgument = Annotated[Path, typer.Argument(help="The budget file.")]
@@ -77,9 +75,17 @@ def show(file: BudgetArgument, as_json: JsonOption = False) -> None:
 
 def _print(state: BudgetState) -> None:
     from dpmondrian.cli.show import print_fitting
+    from dpmondrian.show.words import plain_number
 
     rows = [
-        (entry.time, entry.purpose, f"{entry.epsilon:g}", f"{entry.delta:g}", entry.state, (entry.release or "-")[:12])
+        (
+            entry.time,
+            entry.purpose,
+            plain_number(entry.epsilon),
+            plain_number(entry.delta),
+            entry.state,
+            (entry.release or "-")[:12],
+        )
         for entry in state.entries
     ]
     title = f"Budget of {state.data_set}" if state.data_set else "Budget"
@@ -87,6 +93,8 @@ def _print(state: BudgetState) -> None:
     if state.unit is not None:
         say(f"Unit of privacy: {state.unit}.")
     left_epsilon, left_delta = state.left
-    say(f"Total: epsilon = {state.epsilon:g}, delta = {state.delta:g}.")
-    say(f"Spent: epsilon = {state.spent_epsilon:g}, delta = {state.spent_delta:g} (sum of all entries).")
-    say(f"Left:  epsilon = {left_epsilon:g}, delta = {left_delta:g}.")
+    say(f"Total: epsilon = {plain_number(state.epsilon)}, delta = {plain_number(state.delta)}.")
+    say(
+        f"Spent: epsilon = {plain_number(state.spent_epsilon)}, delta = {plain_number(state.spent_delta)} (sum of all entries)."
+    )
+    say(f"Left:  epsilon = {plain_number(left_epsilon)}, delta = {plain_number(left_delta)}.")

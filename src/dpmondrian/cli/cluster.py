@@ -9,9 +9,10 @@ import json
 import os
 import shutil
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -21,16 +22,25 @@ from dpmondrian.cli.continuing import facts_of_command, finished_release
 from dpmondrian.cli.inputs import (
     BoundsOption,
     ColumnsOption,
+    DecimalOption,
     DelimiterOption,
+    DeltaOption,
+    EpsilonOption,
     FilesArgument,
+    FormatOption,
+    Habits,
+    HeaderOption,
     JsonOption,
     MemoryOption,
+    MissingOption,
     PersonOption,
     Public,
     QueryOption,
     QuietOption,
     RowsPerPersonOption,
     SchemaOption,
+    SheetOption,
+    ThousandsOption,
     ThreadsOption,
     check_rows,
     public_facts,
@@ -40,18 +50,61 @@ from dpmondrian.cli.labels import write_labels
 from dpmondrian.cli.show import say, say_text
 from dpmondrian.cli.stopping import charges_told, draws_told, printed, release_told
 from dpmondrian.common.interrupts import lasting, making
-from dpmondrian.exceptions import FewRowsWarning, FinishedRunError, WeakPromiseWarning
+from dpmondrian.exceptions import FewRowsWarning, FinishedRunError, MisfitWarning, WeakPromiseWarning
 
 if TYPE_CHECKING:
-    from dpmondrian.engines import Resources
-    from dpmondrian.estimator import DPM
+    from dpmondrian.accounts import Budget, Checkpoint
+    from dpmondrian.cli.progress import FitBars
+    from dpmondrian.fitting import Fitter
     from dpmondrian.release import Release
     from dpmondrian.tables import Files, Source
 
-__all__ = ["PUBLISHED", "cluster", "cluster_files"]
-
 PUBLISHED = ("release.json", "centres.csv", "report.html")
-"""Files of a folder that may be published."""
+PROFILES = "profiles.csv"  # beside them, where there are profiles  # files of a folder that may be published
+
+
+KOption = Annotated[
+    int | None, typer.Option("--k", min=1, help="Number of clusters.", show_default="chosen from the data")
+]
+OnMissingOption = Annotated[
+    str, typer.Option(help="How to handle missing values: error, drop (the row), or middle (of the bounds).")
+]
+OutOption = Annotated[
+    Path | None,
+    typer.Option(help="Output folder. Must not exist yet.", show_default="FILE-clusters or FOLDER-clusters"),
+]
+LabelsOption = Annotated[
+    bool,
+    typer.Option("--labels", help="Also write the cluster of every row to OUT-sensitive. This output is sensitive."),
+]
+BudgetOption = Annotated[
+    Path | None,
+    typer.Option(help="Budget file of the data set, created by 'dpm budget new'. Charged before anything is released."),
+]
+DataSetOption = Annotated[
+    str | None,
+    typer.Option(help="Name of the data set, published with the release.", show_default="from the budget file"),
+]
+CheckpointOption = Annotated[
+    Path | None,
+    typer.Option(
+        help="File that records progress. If the run is killed, the same command resumes it and spends nothing twice. Deleted once "
+        "the results are written."
+    ),
+]
+ProgressOption = Annotated[
+    Path | None,
+    typer.Option(hidden=True, help="For front ends: file that says what is being done and which share of it is done."),
+]
+ProfilesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--profiles",
+        help="Columns to describe with a histogram per cluster: 'all', 'none', or a name. Repeat for each column.",
+        show_default="all",
+    ),
+]
+SeedOption = Annotated[int | None, typer.Option(min=0, help="For research only: reproducible noise protects nobody.")]
 
 
 def cluster(
@@ -59,58 +112,36 @@ def cluster(
     schema: SchemaOption = None,
     bounds: BoundsOption = None,
     columns: ColumnsOption = None,
-    epsilon: Annotated[
-        float, typer.Option(help="Privacy budget. Smaller values give stronger privacy and more noise.")
-    ] = 1.0,
-    delta: Annotated[
-        float, typer.Option(help="Should be well below 1 / (number of people). 0 for pure epsilon.")
-    ] = 1e-7,
+    epsilon: EpsilonOption = 1.0,
+    delta: DeltaOption = 1e-7,
     person_id: PersonOption = None,
     rows_per_person: RowsPerPersonOption = None,
-    k: Annotated[
-        int | None, typer.Option("--k", min=1, help="Number of clusters.", show_default="chosen from the data")
-    ] = None,
-    on_missing: Annotated[
-        str, typer.Option(help="How to handle missing values: error, drop (the row), or middle (of the bounds).")
-    ] = "error",
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Output folder. Must not exist yet.", show_default="FILE-clusters or FOLDER-clusters"),
-    ] = None,
-    labels: Annotated[
-        bool,
-        typer.Option(
-            "--labels", help="Also write the cluster of every row to OUT-sensitive. This output is sensitive."
-        ),
-    ] = False,
-    budget: Annotated[
-        Path | None,
-        typer.Option(
-            help="Budget file of the data set, created by 'dpm budget new'. Charged before anything is released."
-        ),
-    ] = None,
-    data_set: Annotated[
-        str | None,
-        typer.Option(help="Name of the data set, published with the release.", show_default="from the budget file"),
-    ] = None,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(
-            help="File that records progress. If the run is killed, the same command resumes it and spends nothing twice. Deleted once "
-            "the results are written."
-        ),
-    ] = None,
+    k: KOption = None,
+    on_missing: OnMissingOption = "error",
+    profiles: ProfilesOption = None,
+    out: OutOption = None,
+    labels: LabelsOption = False,
+    budget: BudgetOption = None,
+    data_set: DataSetOption = None,
+    checkpoint: CheckpointOption = None,
     query: QueryOption = None,
     delimiter: DelimiterOption = None,
+    format_: FormatOption = None,
+    header: HeaderOption = None,
+    sheet: SheetOption = None,
+    missing: MissingOption = None,
+    decimal: DecimalOption = None,
+    thousands: ThousandsOption = None,
     memory: MemoryOption = None,
     threads: ThreadsOption = None,
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="For research only: reproducible noise protects nobody.")
-    ] = None,
+    seed: SeedOption = None,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
+    progress_file: ProgressOption = None,
 ) -> None:
-    """Cluster the rows of one or more files and write the results for publication: release.json, centres.csv and report.html.
+    """Cluster the rows of one or more files and write the results for publication: a release and its report.
+
+    The folder holds release.json, centres.csv, profiles.csv and report.html.
 
     Column bounds must come from public knowledge, never from the rows. Each run spends epsilon and delta of the data set's budget;
     use --budget to keep track of it. Tables can be larger than memory.
@@ -122,106 +153,150 @@ def cluster(
       dpm cluster visits/ --schema schema.toml --memory 2GB --out published
       dpm cluster shop.duckdb --query "select age from customers" --schema schema.toml --out published
     """  # noqa: D301
-    from dpmondrian.engines import Resources
-
-    facts = public_facts(schema, bounds, columns, person_id, rows_per_person)
-    parameters = {"epsilon": epsilon, "delta": delta, "n_clusters": k, "on_missing": on_missing, "random_state": seed}
+    run = Run(
+        sources=sources_in(files, query, delimiter, format_, header, sheet),
+        facts=public_facts(schema, bounds, columns, person_id, rows_per_person, Habits(missing, decimal, thousands)),
+        folder=out or Path(f"{_stem(files)}-clusters"),
+        parameters={
+            "epsilon": epsilon,
+            "delta": delta,
+            "n_clusters": k,
+            "on_missing": on_missing,
+            "profiles": _profiles(profiles),
+            "random_state": seed,
+        },
+        budget=budget,
+        data_set=data_set,
+        checkpoint=checkpoint,
+        labels=labels,
+        memory=memory,
+        threads=threads,
+        quiet=quiet,
+        progress_file=progress_file,
+    )
     if seed is not None:
         say(f"Warning: {_NOT_RELEASABLE}", err=True)
-    folder = out or Path(f"{_stem(files)}-clusters")
-    release = cluster_files(
-        sources_in(files, query, delimiter),
-        facts,
-        parameters,
-        folder,
-        budget,
-        labels,
-        quiet=quiet,
-        checkpoint=checkpoint,
-        resources=Resources(memory, threads),
-        data_set=data_set,
-    )
-    for sentence in [] if quiet else _beliefs(facts):
+    release = cluster_files(run)
+    for sentence in [] if quiet else _beliefs(run.facts):
         say(sentence, err=True)
-    with printed(f"The results were written to {folder}."):
+    with printed(f"The results were written to {run.folder}."):
         if as_json:
-            say_text(json.dumps(_document(release, folder, labels), indent=2))
+            say_text(json.dumps(_document(release, run), indent=2))
         elif not quiet:
-            _print(release, folder, labels)
+            _print(release, run)
 
 
-def cluster_files(
-    sources: Sequence[Source],
-    facts: Public,
-    parameters: dict[str, Any],
-    folder: Path,
-    budget: Path | None = None,
-    labels: bool = False,
-    quiet: bool = False,
-    checkpoint: Path | None = None,
-    resources: Resources | None = None,
-    data_set: str | None = None,
-) -> Release:
+def _profiles(names: list[str] | None) -> bool | list[str]:
+    """Return of which columns there are to be profiles."""
+    if names is None or names == ["all"]:
+        return True
+    return False if names == ["none"] else names
+
+
+@dataclass(frozen=True)
+class Run:
+    """What was asked for: which files become which folder, and how."""
+
+    sources: Sequence[Source]
+    facts: Public
+    folder: Path
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    budget: Path | None = None
+    data_set: str | None = None
+    checkpoint: Path | None = None
+    labels: bool = False
+    memory: int | None = None
+    threads: int | None = None
+    quiet: bool = False
+    progress_file: Path | None = None
+
+    @property
+    def sensitive_folder(self) -> Path:
+        """Where labels go: beside the folder that may be published, never inside it."""
+        named = self.folder if self.folder.name not in ("", "..") else Path(os.path.abspath(self.folder))
+        return named.with_name(f"{named.name}-sensitive")
+
+    def model(self) -> Fitter:
+        """Return the estimator, with parameters that are right."""
+        from dpmondrian.fitting import Fitter
+
+        facts = self.facts
+        people: dict[str, Any] = {"person_id": facts.person_id, "rows_per_person": facts.rows_per_person}
+        model = Fitter(bounds=facts.bounds, **people, **self.parameters)
+        model.check_parameters()
+        return model
+
+    def ledger(self) -> Budget | None:
+        """Return the budget, whose file can be read."""
+        from dpmondrian.accounts import Budget
+
+        if self.budget is None:
+            return None
+        ledger = Budget(self.budget)
+        ledger.read()
+        return ledger
+
+    def journal(self) -> tuple[Checkpoint | None, str | None]:
+        """Return the checkpoint, and its release if only results were not written."""
+        from dpmondrian.accounts import Checkpoint
+
+        if self.checkpoint is None:
+            return None, None
+        facts = facts_of_command(self.folder, self.sources)
+        checkpoint = Checkpoint(self.checkpoint, facts)
+        return checkpoint, finished_release(checkpoint, facts, self.sources, self.quiet)
+
+
+def cluster_files(run: Run) -> Release:
     """Cluster the rows of files, write the folder of results, and return what was released."""
-    from dpmondrian.accounts import Budget, Checkpoint
     from dpmondrian.cli.progress import FitBars
-    from dpmondrian.common.whole_files import check_new_folder, free_reserve, new_folder
-    from dpmondrian.engines import Resources
-    from dpmondrian.estimator import DPM
+    from dpmondrian.common.whole_files import check_new_folder
     from dpmondrian.tables import open_files
 
-    resources = resources or Resources()
-    model = DPM(bounds=facts.bounds, person_id=facts.person_id, rows_per_person=facts.rows_per_person, **parameters)
-    model.check_parameters()
-    ledger = None if budget is None else Budget(budget)
-    if ledger is not None:
-        ledger.read()
-    run_file = finished = None
+    model, ledger = run.model(), run.ledger()
+    checkpoint, finished = run.journal()
+    if run.labels and finished is None:
+        check_new_folder(run.sensitive_folder)
+    rows = open_files(run.sources)
+    with charges_told(ledger), draws_told(checkpoint), FitBars(run.quiet, run.progress_file) as bars:
+        fit = partial(_fitted, run, model, rows, ledger, checkpoint, bars)
+        is_written = finished is not None and _is_written(finished, run.folder)
+        release = fit() if is_written else _written(run, rows, fit)
+    if (
+        run.labels
+    ):  # only now: they take another pass over the files, and what is paid for must not be lost if that fails
+        with release_told(run.folder):
+            _write_sensitive(release, model, rows, run)
     if checkpoint is not None:
-        own_facts = facts_of_command(folder, sources)
-        run_file = Checkpoint(checkpoint, own_facts)
-        finished = finished_release(run_file, own_facts, sources, quiet)
-    if labels and finished is None:
-        check_new_folder(sensitive_folder(folder))
-    rows = open_files(sources)
-
-    def fitted(bars: FitBars) -> Release:
-        told = replace(resources, reading=bars.read)
-        try:
-            with _doubts_shown():
-                model.fit(
-                    rows,
-                    budget=ledger,
-                    checkpoint=run_file,
-                    progress=bars.draw,
-                    resources=told,
-                    data_set=data_set,
-                )
-            return model.release_
-        except FinishedRunError as error:  # and this is the command that made the run: its facts are the same
-            return cast("Release", error.release)
-
-    with charges_told(ledger), draws_told(run_file), FitBars(quiet) as bars:
-        if finished is not None and _is_written(finished, folder):
-            release = fitted(bars)
-        else:
-            with new_folder(folder) as unfinished:
-                check_rows(rows, facts.kinds_to_read)
-                release = fitted(bars)
-                free_reserve(unfinished)
-                write_release(release, unfinished)
-    if labels:  # only now: they take another pass over the files, and what is paid for must not be lost if that fails
-        with release_told(folder):
-            _write_sensitive(release, model, rows, sensitive_folder(folder), quiet, resources.threads)
-    if run_file is not None:
-        run_file.remove()
+        checkpoint.remove()
     return release
 
 
-def sensitive_folder(folder: Path) -> Path:
-    """Return where labels go: beside the folder that may be published, never inside it."""
-    named = folder if folder.name not in ("", "..") else Path(os.path.abspath(folder))
-    return named.with_name(f"{named.name}-sensitive")
+def _fitted(
+    run: Run, model: Fitter, rows: Files, ledger: Budget | None, checkpoint: Checkpoint | None, bars: FitBars
+) -> Release:
+    """Fit the model, and return its release; that of the checkpoint if it is finished."""
+    from dpmondrian.engines import Resources
+
+    resources = Resources(run.memory, run.threads, reading=bars.read)
+    told: dict[str, Any] = {"progress": bars.draw, "resources": resources, "data_set": run.data_set}
+    try:
+        with _doubts_shown():
+            return model.fit(rows, budget=ledger, checkpoint=checkpoint, **told).release_
+    except FinishedRunError as error:  # and this is the command that made the run: its facts are the same
+        return cast("Release", error.release)
+
+
+def _written(run: Run, rows: Files, fit: Callable[[], Release]) -> Release:
+    """Return the release of a fit, and write what may be published of it."""
+    from dpmondrian.common.whole_files import free_reserve, new_folder
+
+    with new_folder(run.folder) as unfinished:
+        check_rows(rows, run.facts.kinds_to_read)
+        release = fit()
+        free_reserve(unfinished)
+        write_release(release, unfinished)
+    return release
 
 
 def _is_written(text: str, folder: Path) -> bool:
@@ -238,11 +313,13 @@ def write_release(release: Release, folder: Path) -> None:
     from dpmondrian.show.report import render_report
 
     release.save(folder / "release.json")
-    write_file(folder / "centres.csv", _marked(release.to_csv(), release.privacy.releasable))
+    write_file(folder / "centres.csv", marked(release.to_csv(), release.privacy.releasable))
+    if release.profiles is not None:
+        write_file(folder / PROFILES, marked(release.profiles_to_csv(), release.privacy.releasable))
     write_file(folder / "report.html", render_report(release))
 
 
-def _marked(table: str, releasable: bool) -> str:
+def marked(table: str, releasable: bool) -> str:
     """Return a CSV text with a column that says it is not to be published, unless it is."""
     if releasable:
         return table
@@ -259,15 +336,16 @@ noise and is not private in any sense. It is only for people who are allowed to 
 """
 
 
-def _write_sensitive(release: Release, model: DPM, rows: Files, folder: Path, quiet: bool, threads: int | None) -> None:
+def _write_sensitive(release: Release, model: Fitter, rows: Files, run: Run) -> None:
     """Write the folder with the cluster of every row; what a killed command left of it is replaced."""
     from dpmondrian.cli.progress import FitBars
     from dpmondrian.common.whole_files import new_private_file, remove_leftovers
+    from dpmondrian.release import Labeller
 
-    on_missing = model.on_missing
+    folder, on_missing = run.sensitive_folder, model.on_missing
     if model.person_id is not None and on_missing == "error":
         on_missing = "drop"  # rows that were left out for their number may lack values, and nobody has been told yet
-    with ExitStack() as failed, FitBars(quiet) as bars:
+    with ExitStack() as failed, FitBars(run.quiet) as bars:
         if not folder.exists():  # else a killed command left it
             failed.enter_context(making(folder))
             with lasting():
@@ -278,13 +356,18 @@ def _write_sensitive(release: Release, model: DPM, rows: Files, folder: Path, qu
             remove_leftovers(path)
         with new_private_file(notice, overwrite=True) as file:
             file.write(NOTICE.encode())
-        write_labels(table, release, on_missing, rows, threads, bars.read, overwrite=True)
+        labeller = Labeller.of(release, on_missing)
+        write_labels(table, labeller, rows, run.threads, bars.read, overwrite=True)
         with lasting(folder, finished=folder):
             failed.pop_all()
 
 
 def _stem(files: Sequence[str]) -> str:
-    """Return what the rows are called: the name of the file without its endings, or of the folder."""
+    """Return what the rows are called: the name of the file without its endings, of the folder, or of a database on a server."""
+    from dpmondrian.tables import SERVERS
+
+    if (scheme := files[0].partition(":"))[1] and scheme[0] in SERVERS:
+        return scheme[2].partition("?")[0].rpartition("/")[2] or scheme[0]
     place = Path(os.path.abspath(files[0]))
     if len(files) > 1:
         place = place.parent
@@ -298,7 +381,7 @@ def _stem(files: Sequence[str]) -> str:
 def _doubts_shown() -> Iterator[None]:
     """Show what the library doubts about a fit; its other warnings speak of parameters that the command has not."""
     with warnings.catch_warnings():
-        for category in (WeakPromiseWarning, FewRowsWarning):
+        for category in (WeakPromiseWarning, FewRowsWarning, MisfitWarning):
             warnings.filterwarnings("always", category=category)
         yield
 
@@ -318,52 +401,52 @@ def _beliefs(facts: Public) -> list[str]:
     return []
 
 
-def _document(release: Release, folder: Path, labels: bool) -> dict[str, Any]:
+def _document(release: Release, run: Run) -> dict[str, Any]:
     """Return what was released, for machines."""
     names, privacy = release.schema.centre_names, release.privacy
     return {
-        "folder": str(folder),
-        "files": list(PUBLISHED),
-        "sensitive_files": [str(sensitive_folder(folder) / "labels.parquet")] if labels else [],
+        "folder": str(run.folder),
+        "files": [*PUBLISHED, *([] if release.profiles is None else [PROFILES])],
+        "sensitive_files": [str(run.sensitive_folder / "labels.parquet")] if run.labels else [],
         "releasable": privacy.releasable,
         "epsilon": privacy.epsilon + privacy.bounds_epsilon,
         "bounds_epsilon": privacy.bounds_epsilon,
         "delta": privacy.delta,
         "n_clusters": len(release.centres),
+        "n_cells": 0 if release.cells is None else len(release.cells),
         "clusters": [
             {
                 "size": size,
                 "size_error": size_error,
                 "centre": dict(zip(names, centre, strict=True)),
                 "centre_error": dict(zip(names, error, strict=True)),
+                "certainty": certainty,
             }
-            for size, size_error, centre, error in zip(
-                release.sizes.tolist(),
-                release.size_errors.tolist(),
-                release.centres.tolist(),
-                release.centre_errors.tolist(),
-                strict=True,
-            )
+            for size, size_error, centre, error, certainty in release.by_cluster()
         ],
     }
 
 
-def _print(release: Release, folder: Path, labels: bool) -> None:
+def _print(release: Release, run: Run) -> None:
     from dpmondrian.cli.show import print_clusters
     from dpmondrian.planning import noisy_rows
     from dpmondrian.privacy import promise_doubts
+    from dpmondrian.show import one_cluster_text
 
+    if release.found_one:
+        say(one_cluster_text(release, "command", str(run.folder / "release.json")))
     print_clusters(release)
-    say(f"Written to {folder}: release.json, centres.csv and report.html (open it in a browser).")
+    files = "release.json, centres.csv" + ("" if release.profiles is None else f", {PROFILES}")
+    say(f"Written to {run.folder}: {files} and report.html (open it in a browser).")
     if not release.privacy.releasable:
         say(_NOT_RELEASABLE)
     elif promise_doubts(release.privacy.epsilon, release.privacy.delta, noisy_rows(release)):
         say("Read the warnings before you publish them: the guarantee for the people in the table is weak.")
     else:
         say("These files may be published.")
-    if labels:
+    if run.labels:
         say(
-            f"{sensitive_folder(folder) / 'labels.parquet'} contains the cluster of every row. It is SENSITIVE: do not publish it."
+            f"{run.sensitive_folder / 'labels.parquet'} contains the cluster of every row. It is SENSITIVE: do not publish it."
         )
 
 

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpmondrian.cli.inputs import DelimiterOption, FileArgument, JsonOption, QueryOption
+from dpmondrian.cli.inputs import (
+    DelimiterOption,
+    FileArgument,
+    FormatOption,
+    HeaderOption,
+    JsonOption,
+    QueryOption,
+    SheetOption,
+    source_in,
+)
 from dpmondrian.cli.predict import ReleaseArgument
 from dpmondrian.cli.show import say, say_text
 
-__all__ = ["compare"]
+if TYPE_CHECKING:
+    from dpmondrian.quality import Comparison
+    from dpmondrian.tables import Kind
 
 
 def compare(
@@ -23,6 +35,9 @@ def compare(
     ] = None,
     query: QueryOption = None,
     delimiter: DelimiterOption = None,
+    format_: FormatOption = None,
+    header: HeaderOption = None,
+    sheet: SheetOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compare a release with KMeans on the true rows. The output is SENSITIVE: it is computed from the rows without noise.
@@ -40,21 +55,34 @@ def compare(
     from dpmondrian.quality import compare_with_kmeans
     from dpmondrian.release import Release
     from dpmondrian.schema import GivenBounds
-    from dpmondrian.tables import Source, open_file
+    from dpmondrian.tables import open_file
 
     known = Release.load(release)
     if classes is not None and classes in known.schema.names:
-        raise ParameterError(
-            parameter="classes",
-            rule="must name a column that was not used for clustering",
-            value=classes,
-            way_out="Choose another column.",
+        raise ParameterError.broken(
+            "classes", "must name a column that was not used for clustering", classes, "Choose another column."
         )
-    kinds = GivenBounds(known.schema).kinds | ({} if classes is None else {classes: "text"})
-    table = open_file(Source(file, query, delimiter)).read(kinds)
-    compared = compare_with_kmeans(known, table, classes)
+    kinds: dict[str, Kind] = {**GivenBounds(known.schema).kinds, **({} if classes is None else {classes: "text"})}
+    table = open_file(source_in(file, query, delimiter, format_, header, sheet)).read(kinds)
+    compared = compare_with_kmeans(known, table, classes, decoded=True)
     if as_json:
-        say_text(json.dumps({"sensitive": True, **asdict(compared)}, indent=2))
+        say_text(json.dumps({"sensitive": True, "verdict": _verdict(compared), **asdict(compared)}, indent=2))
         return
     say("SENSITIVE: computed from the rows without noise. Only for people who may see the rows; do not publish it.")
+    say(_verdict(compared))
     print_comparison(compared)
+
+
+_VERDICTS = {1.05: "as well as", 1.25: "nearly as well as", 2.0: "less well than", math.inf: "much less well than"}
+"""How the release describes the rows, beside KMeans, by the ratio of the sums of squared distances."""
+
+
+def _verdict(compared: Comparison) -> str:
+    """Return what the metrics mean, in a sentence."""
+    own, best = compared.release["inertia"], compared.kmeans["inertia"]
+    ratio = own / best if best > 0 else 1.0 if own == 0 else math.inf
+    words = next(words for most, words in _VERDICTS.items() if ratio <= most)
+    return (
+        f"The released centres describe the rows {words} KMeans, which sees them without noise: the squared distance of a row to its centre "
+        f"is {ratio:.2f} times as large."
+    )

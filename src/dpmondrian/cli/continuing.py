@@ -11,15 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpmondrian.cli.show import say
+from dpmondrian.exceptions import ParameterError
 
 if TYPE_CHECKING:
     from dpmondrian.accounts import Checkpoint
     from dpmondrian.tables import Source
 
-__all__ = ["facts_of_command", "finished_release"]
-
-_LOGS = ("-wal", ".wal")
-"""Endings of the files beside a database, SQLite's and DuckDB's, that hold its latest rows."""
+_LOGS = ("-wal", ".wal")  # endings of the files beside a database, SQLite's and DuckDB's, that hold its latest rows
 
 
 def facts_of_command(folder: Path, sources: Sequence[Source]) -> dict[str, str]:
@@ -28,7 +26,16 @@ def facts_of_command(folder: Path, sources: Sequence[Source]) -> dict[str, str]:
     Of the table this is a digest of the files' paths, of when each was last changed, and of the query. Sizes and contents are left
     out: they would tell something about the rows, and the file promises that it tells nothing that was not released.
     """
-    table = [(list(_versions(source)), source.query, source.delimiter) for source in sources]
+    server = next((source for source in sources if source.address is not None), None)
+    if server is not None:
+        raise ParameterError(
+            parameter="checkpoint",
+            rule=f"works with files only, whose changes can be seen; {server.name!r} may change between two runs",
+            way_out="Omit it, or export the rows to a Parquet file first.",
+        )
+    table = [
+        (list(_versions(source)), source.query, source.delimiter, source.header, source.sheet) for source in sources
+    ]
     digest = hashlib.sha256(json.dumps(table).encode()).hexdigest()
     return {"out": os.path.basename(os.path.abspath(folder)), "table": digest}
 
@@ -47,20 +54,8 @@ def finished_release(
 ) -> str | None:
     """Say how much of a run is behind, and return its release if it is finished and only results were not written.
 
-    Parameters
-    ----------
-    checkpoint : Checkpoint
-    facts : dict
-        Of the command: `facts_of_command`.
-    sources : sequence of Source
-        The files with the rows.
-    quiet : bool
-        Whether nothing is said.
-
-    Raises
-    ------
-    CheckpointError
-        If the files are others, or one was changed since: a new table would get an old release, or one that is made of both.
+    Raises `CheckpointError` if the files are others than those of the run (`facts`, see `facts_of_command`), or one was
+    changed since: a new table would get an old release, or one that is made of both.
     """
     state = checkpoint.read()
     if state is None:
@@ -76,7 +71,7 @@ def finished_release(
     if state.release is not None and not quiet:
         say(f"Resuming {path!r}: all draws are done; only the results are missing.", err=True)
     elif n_draws and not quiet:
-        say(f"Resuming {path!r}: {n_draws} of {state.n_planned} draws are done.", err=True)
+        say(f"Resuming {path!r}: {n_draws} draws are done.", err=True)
     return state.release
 
 

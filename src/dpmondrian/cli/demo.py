@@ -14,8 +14,6 @@ from dpmondrian.cli.stopping import printed
 if TYPE_CHECKING:
     from dpmondrian.release import Release
 
-__all__ = ["demo"]
-
 
 def demo(
     example: Annotated[str, typer.Argument(help="One of locations, patients, customers.")] = "locations",
@@ -30,7 +28,7 @@ def demo(
       dpm demo
       dpm demo customers --out /tmp/customers
     """  # noqa: D301
-    from dpmondrian.cli.cluster import cluster_files
+    from dpmondrian.cli.cluster import Run, cluster_files
     from dpmondrian.cli.inputs import public_facts
     from dpmondrian.common.checks import nearest_names
     from dpmondrian.common.whole_files import new_folder
@@ -44,23 +42,26 @@ def demo(
     with new_folder(folder) as unfinished:
         table, schema = unfinished / f"{example}.csv", unfinished / "schema.toml"
         _write_inputs(example, table, schema)
-        published = unfinished / "published"
-        release = cluster_files([Source(table)], public_facts(schema, None), {}, published)
+        release = cluster_files(Run([Source(table)], public_facts(schema, None), unfinished / "published"))
     with printed(f"The results were written to {folder}."):
         _print(release, example, folder)
 
 
 def _print(release: Release, example: str, folder: Path) -> None:
     from dpmondrian.cli.show import print_clusters
+    from dpmondrian.common.printable import printable
     from dpmondrian.samples import EXAMPLES
+    from dpmondrian.show.texts import statement_sentences
 
     say_text(
         f"{EXAMPLES[example].about} (Invented people; epsilon = 1, delta = 1e-7, the number of clusters was not given.)\n"
     )
     print_clusters(release)
-    promise = str(release.privacy).split("\n\n")[0]
+    promise = "\n".join(map(printable, statement_sentences(release.privacy)))
     say_text(f"\nRules\n\n{release.tree}\n\nPrivacy (the report contains the full ledger)\n\n{promise}\n")
-    say(f"Written to {folder / 'published'}: release.json, centres.csv and report.html. These files may be published.")
+    say(
+        f"Written to {folder / 'published'}: release.json, centres.csv, profiles.csv and report.html. These files may be published."
+    )
     table, schema = (shlex.quote(str(folder / name)) for name in (f"{example}.csv", "schema.toml"))
     say(f"To run the clustering again: dpm cluster {table} --schema {schema} --out again")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,51 +12,58 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dpmondrian.cli.choices import check_text, split_names
-
 if TYPE_CHECKING:
     from dpmondrian.schema import GivenBounds
     from dpmondrian.tables import Files, Source
 
-__all__ = [
-    "BoundsOption",
-    "ColumnsOption",
-    "DelimiterOption",
-    "FileArgument",
-    "FilesArgument",
-    "JsonOption",
-    "MemoryOption",
-    "PersonOption",
-    "Public",
-    "QueryOption",
-    "QuietOption",
-    "RowsPerPersonOption",
-    "SchemaOption",
-    "ThreadsOption",
-    "check_rows",
-    "public_facts",
-    "sources_in",
-]
+
+def split_names(texts: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Return the names in texts with commas between them; a name with a comma stands in double quotes, as in a CSV file."""
+    given = [texts] if isinstance(texts, str) else list(texts or ())
+    check_text(given)
+    try:
+        rows = list(csv.reader(given, skipinitialspace=True, strict=True))
+    except csv.Error:
+        raise typer.BadParameter(
+            "Column names must be separated by commas, and a name that contains a comma must be in double quotes. Got a quote that "
+            "is not closed, or that is closed in the middle of a name."
+        ) from None
+    return tuple(dict.fromkeys(name.strip() for row in rows for name in row if name.strip()))
+
+
+def check_text(texts: Sequence[str | None]) -> None:
+    """Refuse texts of the command line that are not UTF-8; Python carries their bytes as code points that nothing can write."""
+    for text in texts:
+        if text is not None and any("\ud800" <= character <= "\udfff" for character in text):
+            raise typer.BadParameter(
+                f"Column names must be UTF-8 text. Got {text!r}. Check the locale settings of your shell."
+            )
+
 
 FileArgument = Annotated[
-    Path,
-    typer.Argument(help="CSV, Parquet, Arrow/Feather or JSON lines, compressed or not; SQLite or DuckDB with --query."),
+    str,
+    typer.Argument(
+        help="CSV, JSON lines, Parquet, Arrow/Feather or Excel; with --query a SQLite or DuckDB file, postgresql://user@host/database, or "
+        "duckdb: for whatever DuckDB can read."
+    ),
 ]
 FilesArgument = Annotated[
     list[str],
     typer.Argument(
-        help="Files, folders or glob patterns, all in one format: CSV, Parquet, Arrow/Feather or JSON lines (text formats may be "
-        "compressed). Or a single SQLite or DuckDB file with --query.",
+        help="Files, folders or glob patterns, all in one format: CSV, Parquet, Arrow/Feather, JSON lines (text formats may be compressed) "
+        "or Excel. Or with --query a single SQLite or DuckDB file, postgresql://user@host/database, or duckdb: for whatever DuckDB can "
+        "read.",
     ),
 ]
 SchemaOption = Annotated[
     Path | None,
-    typer.Option(help="TOML file that describes what is public about the columns. 'dpm schema' drafts one."),
+    typer.Option(help="TOML file that describes what is public about the columns. 'dpm init' writes one."),
 ]
 BoundsOption = Annotated[
     list[str] | None,
     typer.Option(
-        help="Alternative to --schema; repeat for each column: age=0:120, children=0:12:int, income=100:1e6:log, plan=basic|premium."
+        help="Alternative to --schema: age=0:120,bmi=10:60, or repeat it. Also children=0:12:int, income=100:1e6:log, plan=basic|premium, "
+        "code=@codes.csv, size=small<large, admitted=2010-01-01:2020-12-31, smoker=yes/no."
     ),
 ]
 ColumnsOption = Annotated[
@@ -65,6 +73,10 @@ ColumnsOption = Annotated[
         show_default="all in the schema",
     ),
 ]
+EpsilonOption = Annotated[
+    float, typer.Option(help="Privacy budget. Smaller values give stronger privacy and more noise.")
+]
+DeltaOption = Annotated[float, typer.Option(help="Should be well below 1 / (number of people). 0 for pure epsilon.")]
 PersonOption = Annotated[str | None, typer.Option(help="Column that identifies the person a row belongs to.")]
 RowsPerPersonOption = Annotated[
     int | None,
@@ -76,6 +88,31 @@ RowsPerPersonOption = Annotated[
 ]
 QueryOption = Annotated[str | None, typer.Option(help="SQL query that selects the rows, if the file is a database.")]
 DelimiterOption = Annotated[str | None, typer.Option(help="Field separator of CSV files.", show_default="comma")]
+FormatOption = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        help="Format of files with another ending: csv, parquet, arrow, jsonl, excel, sqlite or duckdb.",
+        show_default="by the ending",
+    ),
+]
+HeaderOption = Annotated[
+    str | None,
+    typer.Option(
+        help="'none' if the first row of a CSV or Excel file holds values. Columns are then column_1, column_2, ...",
+        show_default="the first row",
+    ),
+]
+SheetOption = Annotated[str | None, typer.Option(help="Sheet of an Excel file.", show_default="the first")]
+MissingOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="What stands for a missing value: '?', or age=-9 for one column. Repeat for more.",
+        show_default="empty, NA, NaN, null",
+    ),
+]
+DecimalOption = Annotated[str | None, typer.Option(help="Decimal sign of numbers.", show_default="point")]
+ThousandsOption = Annotated[str | None, typer.Option(help="Separator of thousands in numbers.", show_default="none")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors and warnings.")]
 ThreadsOption = Annotated[
@@ -86,7 +123,7 @@ _UNITS = {"kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KiB": 2**10, "Mi
 _LEAST_MEMORY = 10**6
 
 
-def _bytes_of(text: str) -> int:
+def size_in_bytes(text: str) -> int:
     """Return a size such as 2GB in bytes."""
     match = re.fullmatch(rf"(\d{{1,9}}(?:\.\d{{1,9}})?) ?({'|'.join(_UNITS)})", text, re.ASCII)
     n_bytes = 0 if match is None else int(Decimal(match[1]) * _UNITS[match[2]])
@@ -100,7 +137,7 @@ def _bytes_of(text: str) -> int:
 MemoryOption = Annotated[
     int | None,
     typer.Option(
-        parser=_bytes_of,
+        parser=size_in_bytes,
         metavar="SIZE",
         help="Memory for the encoded rows, such as 2GB. The rest goes to an unnamed temporary file in TMPDIR.",
         show_default="1GiB",
@@ -109,21 +146,40 @@ MemoryOption = Annotated[
 
 
 @dataclass(frozen=True)
+class Habits:
+    """How values are written in a file, as options say it: for all columns, or for one in "age=-9"."""
+
+    missing: Sequence[str] | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+
+    def of(self, given: GivenBounds) -> GivenBounds:
+        """Return what is known about columns, with this."""
+        from dpmondrian.schema import GivenBounds, Schema, with_habits
+
+        if not (self.missing or self.decimal or self.thousands):
+            return given
+        names = list(given.names or ())
+        schema = given.schema(names, [False] * len(names))
+        columns = [
+            with_habits(column, self.marks(column.name), self.decimal, self.thousands) for column in schema.columns
+        ]
+        return GivenBounds(Schema(tuple(columns), schema.estimate))
+
+    def marks(self, name: str) -> list[str]:
+        """Return the marks of a column; those of others are left out."""
+        own = [mark.removeprefix(f"{name}=") for mark in self.missing or () if mark.startswith(f"{name}=")]
+        return own + [mark for mark in self.missing or () if "=" not in mark]
+
+
+@dataclass(frozen=True)
 class Public:
-    """What is public about a table.
+    """What is public about a table."""
 
-    Attributes
-    ----------
-    given : GivenBounds
-        What is said about the columns to cluster.
-    people_known : bool
-        Whether it was said how rows belong to people.
-    """
-
-    given: GivenBounds
+    given: GivenBounds  # what is said about the columns to cluster
     person_id: str | None
     rows_per_person: int
-    people_known: bool = False
+    people_known: bool = False  # whether it was said how rows belong to people
 
     @property
     def bounds(self) -> Any:
@@ -142,6 +198,7 @@ def public_facts(
     columns: Sequence[str] | None = None,
     person_id: str | None = None,
     rows_per_person: int | None = None,
+    habits: Habits | None = None,
 ) -> Public:
     """Return what the options say about a table, checked; nothing is read but the schema file.
 
@@ -153,8 +210,7 @@ def public_facts(
     check_text([person_id])
     if (schema is None) == (not bounds):
         raise typer.BadParameter(
-            "Describe what is public about the columns with exactly one of --schema (a file that 'dpm schema FILE --out schema.toml' "
-            "drafts) and --bounds, such as --bounds age=0:120.",
+            "Describe what is public about the columns with exactly one of --schema (a file that 'dpm init FILE' writes) and --bounds, such as --bounds age=0:120.",
             param_hint="--schema / --bounds",
         )
     if schema is not None:
@@ -165,6 +221,7 @@ def public_facts(
     else:
         given = GivenBounds(bounds_from_options(bounds or ()))
     given = _only(given, split_names(columns))
+    given = given if habits is None else habits.of(given)
     if person_id in given.kinds:
         raise ParameterError(
             parameter="person_id",
@@ -188,14 +245,35 @@ def _only(given: GivenBounds, names: tuple[str, ...]) -> GivenBounds:
     return given.only(names) if names else given
 
 
-def sources_in(files: Sequence[str], query: str | None = None, delimiter: str | None = None) -> list[Source]:
-    """Return the files that are named, and those in the folders and behind the patterns; or a database with its query."""
+def source_in(file: str, query: str | None, *layout: str | None) -> Source:
+    """Return the one file that is named; `layout` is that of `sources_in`."""
+    from dpmondrian.tables import Source
+
+    return Source(file, query, **_layout(*layout))  # type: ignore[arg-type]
+
+
+def _layout(
+    delimiter: str | None = None, kind: str | None = None, header: str | None = None, sheet: str | None = None
+) -> dict[str, Any]:
+    """Return what options say about how files are written, as `Source` takes it."""
+    if header not in (None, "none"):
+        raise typer.BadParameter(
+            f"Must be 'none', if the first row holds values and no names. Got {header!r}.", param_hint="--header"
+        )
+    return {"delimiter": delimiter, "kind": kind, "header": header is None, "sheet": sheet}
+
+
+def sources_in(files: Sequence[str], query: str | None = None, *layout: str | None) -> list[Source]:
+    """Return the files that are named, and those in the folders and behind the patterns; or a database with its query.
+
+    `layout` are the options --delimiter, --format, --header and --sheet.
+    """
     from dpmondrian.exceptions import ParameterError
-    from dpmondrian.tables import DATABASES, ENDINGS, Source, sources_of
+    from dpmondrian.tables import DATABASES, ENDINGS, sources_of
 
     is_database = ENDINGS.get(Path(files[0]).suffix.lower()) in DATABASES
     if len(files) == 1 and (query is not None or is_database):
-        return [Source(Path(files[0]), query, delimiter)]
+        return [source_in(files[0], query, *layout)]
     if query is not None:
         raise ParameterError(
             parameter="query",
@@ -203,7 +281,7 @@ def sources_in(files: Sequence[str], query: str | None = None, delimiter: str | 
             got="several files",
             way_out="Pass only the database, or omit the query.",
         )
-    return sources_of(files, delimiter)
+    return sources_of(files, **_layout(*layout))
 
 
 def check_rows(rows: Files, kinds: dict[str, Any]) -> None:

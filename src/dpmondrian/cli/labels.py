@@ -11,39 +11,24 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from dpmondrian.release import Release
+    from dpmondrian.release import Labeller
     from dpmondrian.tables import Files
-
-__all__ = ["LABEL_ENDINGS", "write_labels"]
 
 LABEL_ENDINGS = (".parquet", ".csv")
 
 
 def write_labels(
     path: Path,
-    release: Release,
-    on_missing: str,
+    labeller: Labeller,
     rows: Files,
     threads: int | None = None,
     reading: Callable[[int, int | None], None] | None = None,
     overwrite: bool = False,
 ) -> None:
-    """Write the nearest cluster of every row of some files to a file that only its owner can read.
+    """Write the cluster of every row of some files to a file that only its owner can read.
 
-    Parameters
-    ----------
-    path : Path
-        Its ending, one of `LABEL_ENDINGS`, tells the format.
-    release : Release
-    on_missing : str
-        What happens to missing values; with "drop" such rows get -1.
-    rows : Files
-    threads : int or None
-        Most threads; None for as many as the machine has, up to eight.
-    reading : callable, optional
-        Told what is read and what there is. For a bar only: it is exact.
-    overwrite : bool
-        Whether a file of this name may be replaced.
+    The ending of `path`, one of `LABEL_ENDINGS`, tells the format. With ``on_missing="drop"`` rows with missing values get
+    -1. `reading` is told what is read and what there is, for a bar only: it is exact.
     """
     import pyarrow as pa
     import pyarrow.csv
@@ -54,13 +39,12 @@ def write_labels(
     schema = pa.schema([("cluster", pa.int32())])
     open_writer = pa.csv.CSVWriter if path.suffix == ".csv" else pa.parquet.ParquetWriter
     with new_private_file(path, overwrite=overwrite) as file, open_writer(file, schema) as writer:
-        for labels in _labels(release, on_missing, rows, threads, reading):
+        for labels in _labels(labeller, rows, threads, reading):
             writer.write_table(pa.table([labels], schema=schema))
 
 
 def _labels(
-    release: Release,
-    on_missing: str,
+    labeller: Labeller,
     rows: Files,
     threads: int | None,
     reading: Callable[[int, int | None], None] | None,
@@ -69,11 +53,10 @@ def _labels(
     import numpy as np
 
     from dpmondrian.common.threads import Threads
-    from dpmondrian.release import Labeller
     from dpmondrian.tables import Reader
 
-    schema, labeller = release.schema, Labeller.of(release, on_missing)
-    pieces = rows.stream(schema.names, Reader(schema.categories, order=schema.names)).pieces(reading)
+    schema = labeller.coordinates.given
+    pieces = rows.stream(schema.names, Reader(schema.written, order=schema.names)).pieces(reading)
     pool = Threads(None, threads)
     while parts := pool.map(lambda piece: labeller.labels(piece()), islice(pieces, pool.n_threads)):
         yield np.concatenate(parts)

@@ -8,8 +8,6 @@ and the loading of three small files, in which an interrupt is Python's: a trace
 
 import os
 
-__all__ = ["main"]
-
 
 def main() -> None:
     """Run the command. An error is one sentence: exit code 2 for wrong parameters, 1 for everything else."""
@@ -35,15 +33,11 @@ def _run() -> None:
 
 
 def _word_errors() -> None:
-    """Run the command, and print its errors.
-
-    The text of an error that nobody foresaw may hold a value of the data, so only its kind is shown; and warnings of libraries are
-    not shown.
-    """
+    """Run the command, and print its errors; warnings of libraries are not shown."""
     import warnings
 
     from dpmondrian.cli.commands import app
-    from dpmondrian.cli.wording import OPTIONS, scarcity_sentence, system_sentence
+    from dpmondrian.cli.wording import error_sentence, scarcity_sentence
     from dpmondrian.exceptions import DPMondrianError, ParameterError
 
     try:
@@ -53,21 +47,11 @@ def _word_errors() -> None:
             warnings.filterwarnings("always", message="The release is paid for")
             warnings.showwarning = _show_warning
             app(prog_name="dpm")
-    except ParameterError as error:
-        _fail(f"Error: {error.sentence(OPTIONS)}", 2)
-    except DPMondrianError as error:
-        _fail(f"Error: {error.sentence(OPTIONS)}")
-    except OSError as error:
-        _fail(f"Error: {scarcity_sentence(error) or system_sentence(error)}")
     except Exception as error:
-        if scarce := scarcity_sentence(error):
-            _fail(f"Error: {scarce}")
-        if _for_developers():
+        foreseen = isinstance(error, DPMondrianError | OSError) or scarcity_sentence(error)
+        if not foreseen and _for_developers():
             raise
-        _fail(
-            f"Error: {type(error).__name__}. This is a bug in dpm. The message may contain values from the data and is not shown; on "
-            "synthetic data, set DPMONDRIAN_TRACEBACK=1 to see it."
-        )
+        _fail(f"Error: {error_sentence(error)}", 2 if isinstance(error, ParameterError) else 1)
 
 
 def _for_developers() -> bool:

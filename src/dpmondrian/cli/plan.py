@@ -8,36 +8,36 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dpmondrian.cli.inputs import (
+    BoundsOption,
+    ColumnsOption,
+    DeltaOption,
+    EpsilonOption,
+    PersonOption,
+    RowsPerPersonOption,
+    SchemaOption,
+    public_facts,
+)
 from dpmondrian.cli.show import say, say_text
 
 if TYPE_CHECKING:
     from dpmondrian.planning import Forecast
-    from dpmondrian.schema import Schema
-
-__all__ = ["plan"]
 
 _PICTURES = (".png", ".svg", ".pdf")
 
 
 def plan(
     rows: Annotated[int, typer.Option(min=1, help="Approximate number of rows: a guess, not the exact count.")],
-    schema: Annotated[Path | None, typer.Option(help="TOML file with the bounds of the columns.")] = None,
-    bounds: Annotated[
-        list[str] | None,
-        typer.Option(help="Bounds of a column, such as age=0:120 or plan=basic|premium. Repeat for each column."),
-    ] = None,
-    epsilon: Annotated[
-        float, typer.Option(help="Privacy budget. Smaller values give stronger privacy and more noise.")
-    ] = 1.0,
-    delta: Annotated[
-        float, typer.Option(help="Should be well below 1 / (number of people). 0 for pure epsilon.")
-    ] = 1e-7,
+    schema: SchemaOption = None,
+    bounds: BoundsOption = None,
+    columns: ColumnsOption = None,
+    epsilon: EpsilonOption = 1.0,
+    delta: DeltaOption = 1e-7,
     k: Annotated[
         int | None, typer.Option("--k", min=1, help="Number of clusters, if you intend to pass --k to 'dpm cluster'.")
     ] = None,
-    rows_per_person: Annotated[
-        int | None, typer.Option(min=1, help="Maximum number of rows per person.", show_default="from the schema, or 1")
-    ] = None,
+    person_id: PersonOption = None,
+    rows_per_person: RowsPerPersonOption = None,
     clusters: Annotated[
         int | None, typer.Option(min=1, help="Expected number of clusters.", show_default="k, or 10")
     ] = None,
@@ -47,40 +47,46 @@ def plan(
     picture: Annotated[
         Path | None, typer.Option(help="Save a plot of the errors as a function of epsilon (PNG, SVG or PDF).")
     ] = None,
+    details: Annotated[
+        bool,
+        typer.Option("--details", help="Also print all errors, for this run and with twice the epsilon or the rows."),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the forecast as JSON.")] = False,
 ) -> None:
-    """Forecast a release: the errors of sizes and centres, and the smallest cluster that can be found.
+    """Forecast a release: which clusters can be found, how exactly they will be known, and what would give more.
 
-    Reads no data and spends nothing. The forecast depends only on the options, so base them on public knowledge. For comparison,
-    it also covers a run with twice the epsilon and one with twice the rows.
+    Reads no data and spends nothing. The forecast depends only on the options, so base them on public knowledge.
 
     \b
     Examples:
-      dpm plan --rows 20000 --bounds age=0:120 --bounds bmi=10:60
-      dpm plan --rows 20000 --schema schema.toml --epsilon 0.5 --k 8
+      dpm plan --rows 20000 --bounds age=0:120,bmi=10:60
+      dpm plan --rows 20000 --schema schema.toml --epsilon 0.5 --k 8 --details
       dpm plan --rows 100000 --schema schema.toml --clusters 20 --picture plan.png
     """  # noqa: D301
     _check_picture(picture)
-    columns, most_rows, person_id = _columns(schema, bounds or [])
+    facts = public_facts(schema, bounds, columns, person_id, rows_per_person)
     from dpmondrian.planning import forecast
 
+    names = facts.given.names or ()
     expected = forecast(
         rows,
-        columns,
+        facts.given.schema(names, [False] * len(names)),
         epsilon,
         delta,
         n_clusters=k,
-        rows_per_person=most_rows if rows_per_person is None else rows_per_person,
+        rows_per_person=facts.rows_per_person,
         expected_clusters=clusters,
         spread=spread,
-        person_id=person_id,
+        person_id=facts.person_id,
     )
     if picture is not None:
         _draw(expected, picture)
     if as_json:
         say_text(json.dumps(expected.to_dict(), indent=2, allow_nan=False))
     else:
-        _print(expected, picture)
+        _print(expected, details)
+        if picture is not None:
+            say(f"Written: {picture}")
 
 
 def _check_picture(picture: Path | None) -> None:
@@ -95,22 +101,6 @@ def _check_picture(picture: Path | None) -> None:
     from dpmondrian.show.plots import pyplot
 
     pyplot()
-
-
-def _columns(schema: Path | None, bounds: list[str]) -> tuple[Schema, int, str | None]:
-    """Return the columns, the most rows of one person, and the column that identifies people, from a file or from options."""
-    from dpmondrian.schema import Schema, bounds_from_options, read_schema
-
-    if (schema is None) == (not bounds):
-        raise typer.BadParameter(
-            "Describe the columns with exactly one of --schema and --bounds, for example --bounds age=0:120.",
-            param_hint="--schema",
-        )
-    if schema is not None:
-        table = read_schema(schema)
-        return table.schema, table.rows_per_person, table.person_id
-    facts = bounds_from_options(bounds)
-    return Schema.from_bounds(facts, list(facts), [False] * len(facts)), 1, None
 
 
 def _draw(expected: Forecast, path: Path) -> None:
@@ -128,17 +118,17 @@ def _draw(expected: Forecast, path: Path) -> None:
     put_bytes(path, content.getvalue(), overwrite=True)
 
 
-def _print(expected: Forecast, picture: Path | None) -> None:
-    """Print warnings, sentences, and the table of three runs."""
+def _print(expected: Forecast, details: bool) -> None:
+    """Print warnings and three sentences; with details the table of three runs."""
     from dpmondrian.cli.show import console, table_of
-    from dpmondrian.show.texts import headings, sentences, table_rows
+    from dpmondrian.show.texts import headings, notes, sentences, table_rows
     from dpmondrian.show.words import ENGLISH as WORDS
 
     for warning in expected.warnings:
         say(WORDS("forecast.warning", sentence=warning), red=True)
     for sentence in sentences(expected):
         say(sentence)
-    console().print(table_of(headings(expected), table_rows(expected)))
-    say_text(WORDS("forecast.interval"))
-    if picture is not None:
-        say(f"Written: {picture}")
+    if details:
+        console().print(table_of(headings(expected), table_rows(expected)))
+        for note in notes(expected):
+            say(note)

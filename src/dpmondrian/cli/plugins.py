@@ -1,4 +1,4 @@
-"""Commands of other distributions, plugged in by entry points: nothing of theirs is imported before somebody asks for it.
+"""The commands of `dpm`, and those of other distributions, plugged in by entry points: none is imported before somebody asks for it.
 
 A distribution declares ``[project.entry-points."dpmondrian.commands"]``, from the name of a command to a function with the annotations
 of typer. It cannot replace a command of `dpm` itself, and a plug-in that cannot be loaded breaks nothing but its own command.
@@ -6,6 +6,8 @@ of typer. It cannot replace a command of `dpm` itself, and a plug-in that cannot
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
@@ -16,10 +18,26 @@ import typer.main
 from dpmondrian.cli.show import say
 from dpmondrian.cli.stopping import stoppable
 
-__all__ = ["GROUP", "LABORATORY", "CommandGroup"]
+GROUP = "dpmondrian.commands"  # the group of entry points
 
-GROUP = "dpmondrian.commands"
-"""The group of entry points."""
+OWN = {
+    "init": "Describe a table in a few questions: writes a schema file.",
+    "cluster": "Cluster the rows of files, for publication.",
+    "clusters": "Divide the rows of a release into any number of segments.",
+    "schema": "Draft a schema file from the column names of a table.",
+    "plan": "Forecast a release before any data is touched.",
+    "predict": "Write the cluster of every row (sensitive).",
+    "report": "Render the report of a release as one HTML file.",
+    "name": "Name a cluster of a release.",
+    "sample": "Draw synthetic rows from a release.",
+    "explain": "Explain what an attacker can learn about one person.",
+    "verify": "Verify that a release is what it claims to be.",
+    "compare": "Compare a release with KMeans on the true rows (sensitive).",
+    "demo": "Cluster invented people and show the results.",
+    "web": "Open a page in your browser, from a file to a release.",
+    "budget": "Manage the privacy budget of a data set.",
+}
+"""Our own commands, each in the module of its name, with what they do."""
 
 LABORATORY = {
     "audit": "Test the privacy guarantees of our algorithms and of published ones empirically.",
@@ -29,7 +47,7 @@ LABORATORY = {
 """The commands of the laboratory, with what they do: they are listed even where it is not installed."""
 
 _HEADING = "Lab commands"
-_GET_IT = "pip install dpmondrian-lab"
+_GET_IT = "pip install ./lab (in a clone of dpmondrian's repository)"
 
 
 class CommandGroup(typer.core.TyperGroup):
@@ -37,32 +55,46 @@ class CommandGroup(typer.core.TyperGroup):
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        self._own = list(self.commands)
+        self.commands: dict[str, Any] = dict.fromkeys(OWN)  # None: not asked for yet
+        self._points: dict[str, EntryPoint] = {}
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of all commands: our own first."""
         self._plug_in()
         return list(self.commands)
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command to run. Only a name that is not ours makes us look for plug-ins."""
-        if args[0] not in self._own:
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command. Only a name that is not ours makes us look for plug-ins."""
+        if cmd_name not in OWN:
             self._plug_in()
-        return super().resolve_command(ctx, args)
+        if cmd_name in self.commands and self.commands[cmd_name] is None:
+            self.commands[cmd_name] = self._imported(cmd_name)
+        return self.commands.get(cmd_name)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write what each command does."""
         self._plug_in()
-        others = [name for name in self.commands if name not in self._own]
-        for heading, names in (("Commands", self._own), (_HEADING, others)):
-            width = formatter.width - 6 - max(map(len, names), default=0)
+        others = [name for name in self.commands if name not in OWN]
+        for heading, names in (("Commands", OWN), (_HEADING, others)):
             with formatter.section(heading):
-                formatter.write_dl([(name, self.commands[name].get_short_help_str(width)) for name in names])
+                formatter.write_dl([(name, self._summary(name)) for name in names])
+
+    def _summary(self, name: str) -> str:
+        if name in LABORATORY:
+            return LABORATORY[name] + ("" if name in self._points else " Not installed.")
+        return OWN.get(name) or str(self.get_command(None, name).get_short_help_str())
 
     def _plug_in(self) -> None:
-        found = {point.name: point for point in entry_points(group=GROUP)}
-        for name in sorted({*LABORATORY, *found} - {*self.commands}):
-            self.commands[name] = _loaded(found[name]) if name in found else _missing(name)
+        self._points = {point.name: point for point in entry_points(group=GROUP)}
+        self.commands.update(dict.fromkeys(sorted({*LABORATORY, *self._points} - {*self.commands})))
+
+    def _imported(self, name: str) -> Any:
+        if name in OWN:
+            module = import_module(f"dpmondrian.cli.{name}")
+            return (
+                typer.main.get_command(module.app) if hasattr(module, "app") else _command(name, getattr(module, name))
+            )
+        return _loaded(self._points[name]) if name in self._points else _missing(name)
 
 
 def _loaded(point: EntryPoint) -> Any:
@@ -72,8 +104,12 @@ def _loaded(point: EntryPoint) -> Any:
     except Exception as error:
         words = f"The command '{point.name}' cannot be loaded ({type(error).__name__}). Reinstall its package"
         return _saying(point.name, "Cannot be loaded.", words)
+    return _command(point.name, function)
+
+
+def _command(name: str, function: Callable[..., None]) -> Any:
     app = typer.Typer(**_LOOK)
-    app.command(point.name)(stoppable(function))
+    app.command(name)(stoppable(function))
     return typer.main.get_command(app)
 
 

@@ -12,16 +12,17 @@ from dpmondrian.cli.cluster import PUBLISHED
 from dpmondrian.cli.inputs import (
     DelimiterOption,
     FilesArgument,
+    FormatOption,
+    HeaderOption,
     QueryOption,
     QuietOption,
+    SheetOption,
     ThreadsOption,
     sources_in,
 )
 from dpmondrian.cli.labels import LABEL_ENDINGS, write_labels
 from dpmondrian.cli.show import say
 from dpmondrian.cli.stopping import printed
-
-__all__ = ["ReleaseArgument", "predict"]
 
 ReleaseArgument = Annotated[Path, typer.Argument(help="A release.json written by 'dpm cluster'.")]
 
@@ -37,12 +38,24 @@ def predict(
             show_default="from the release",
         ),
     ] = None,
+    k: Annotated[
+        int | None,
+        typer.Option(
+            "--k",
+            min=1,
+            help="Label rows with this many segments, as 'dpm clusters' shows them.",
+            show_default="the clusters of the release",
+        ),
+    ] = None,
     query: QueryOption = None,
     delimiter: DelimiterOption = None,
+    format_: FormatOption = None,
+    header: HeaderOption = None,
+    sheet: SheetOption = None,
     threads: ThreadsOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Write the nearest cluster of every row. The output is SENSITIVE: it describes individual rows.
+    """Write the cluster of every row. The output is SENSITIVE: it describes individual rows.
 
     Clusters are numbered from 0, as in the release; -1 marks a row that was dropped because of missing values. Labels are in the order
     of the rows. Files are read in the order given; files of a folder or pattern are sorted by name.
@@ -52,20 +65,20 @@ def predict(
       dpm predict published/release.json patients.csv --out labels.parquet
       dpm predict published/release.json new-patients.parquet --out labels.csv --on-missing drop
       dpm predict published/release.json visits/ --out labels.parquet
+      dpm predict published/release.json patients.csv --out segments.parquet --k 6
     """  # noqa: D301
     from dpmondrian.cli.progress import FitBars
-    from dpmondrian.estimator import DPM
+    from dpmondrian.release import Labeller, Release
     from dpmondrian.tables import open_files
 
     if out.suffix not in LABEL_ENDINGS:
         raise typer.BadParameter(f"The file name must end in .parquet or .csv. Got {str(out)!r}.", param_hint="--out")
     _check_apart(out)
-    model = DPM.load(release)
-    if on_missing is not None:
-        model.set_params(on_missing=on_missing).check_parameters()
-    rows = open_files(sources_in(files, query, delimiter))
+    published = Release.load(release)
+    labeller = Labeller.of(published, on_missing, None if k is None else published.clusters(k))
+    rows = open_files(sources_in(files, query, delimiter, format_, header, sheet))
     with FitBars(quiet) as bars:
-        write_labels(out, model.release_, model.on_missing, rows, threads, bars.read)
+        write_labels(out, labeller, rows, threads, bars.read)
     if quiet:
         return
     with printed(f"The labels were written: {out}"):

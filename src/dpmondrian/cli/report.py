@@ -11,8 +11,6 @@ from dpmondrian.cli.predict import ReleaseArgument
 from dpmondrian.cli.show import say
 from dpmondrian.cli.stopping import printed
 
-__all__ = ["report"]
-
 
 def report(
     release: ReleaseArgument,

@@ -5,19 +5,28 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dpmondrian.cli.choices import split_names
 from dpmondrian.cli.inputs import (
+    DecimalOption,
     DelimiterOption,
     FileArgument,
+    FormatOption,
+    Habits,
+    HeaderOption,
     JsonOption,
+    MissingOption,
     PersonOption,
     QueryOption,
     RowsPerPersonOption,
+    SheetOption,
+    ThousandsOption,
+    source_in,
+    split_names,
 )
 from dpmondrian.cli.show import say, say_text
 from dpmondrian.cli.stopping import printed
@@ -25,8 +34,6 @@ from dpmondrian.cli.stopping import printed
 if TYPE_CHECKING:
     from dpmondrian.suggest import SuggestedBounds
     from dpmondrian.tables import OpenedFile, Source
-
-__all__ = ["schema"]
 
 _NUMERIC = ("whole", "number", "unknown")
 
@@ -58,8 +65,18 @@ def schema(
         Path | None,
         typer.Option(help="With --suggest-bounds: budget file of the data set, charged before the first draw."),
     ] = None,
+    schema: Annotated[
+        Path | None,
+        typer.Option(help="With --suggest-bounds: a schema file to complete. All else in it stays as it is."),
+    ] = None,
     query: QueryOption = None,
     delimiter: DelimiterOption = None,
+    format_: FormatOption = None,
+    header: HeaderOption = None,
+    sheet: SheetOption = None,
+    missing: MissingOption = None,
+    decimal: DecimalOption = None,
+    thousands: ThousandsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Draft a schema file (TOML) from the column names and types of a table, without looking at any value.
@@ -71,24 +88,84 @@ def schema(
     \b
     Examples:
       dpm schema patients.csv --out schema.toml
-      dpm schema sales.parquet --suggest-bounds --epsilon 0.1 --budget budget.json --out new.toml
+      dpm schema sales.parquet --suggest-bounds --epsilon 0.1 --schema old.toml --out new.toml
       dpm schema visits.csv --suggest-bounds --epsilon 0.1 --columns cost --person-id patient
     """  # noqa: D301
-    from dpmondrian.tables import Source, open_file
+    from dpmondrian.schema import left_out
+    from dpmondrian.tables import open_file
 
-    _check_options(suggest_bounds, epsilon=epsilon, columns=columns, budget=budget)
-    _check_free(out)
-    source = Source(file, query, delimiter)
+    _check_options(suggest_bounds, epsilon=epsilon, columns=columns, budget=budget, schema=schema)
+    check_free(out)
+    source = source_in(file, query, delimiter, format_, header, sheet)
     opened = open_file(source)
-    kinds = opened.kinds
-    people = {"person_id": person_id, "rows_per_person": rows_per_person or 1}
-    _check_person(person_id, kinds, source)
+    known = _Known.of(
+        schema, opened.kinds, person_id, rows_per_person, Habits(missing, decimal, thousands), suggest_bounds
+    )
+    _check_person(known.people["person_id"], opened.kinds, source)
     if not suggest_bounds or epsilon is None:
-        _show(_drafted(kinds, people), None, out, as_json)
+        _show(known.text, None, out, as_json, left_out(opened.kinds))
         return
-    wanted = _wanted(split_names(columns), {name: kind for name, kind in kinds.items() if name != person_id}, source)
-    suggested = _suggested(opened, wanted, epsilon, budget, people)
-    _show(_drafted(kinds, people, suggested), suggested, out, as_json)
+    wanted = _wanted(split_names(columns), known, source)
+    suggested = _suggested(opened, known, wanted, epsilon, budget)
+    _show(_completed(known, suggested), suggested, out, as_json, {})
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What a schema file or a draft says already."""
+
+    text: str
+    kinds: Mapping[str, str]  # of the columns that may be clustered
+    people: Mapping[str, Any]
+    sections: Mapping[str, Mapping[str, Any]]
+    habits: Mapping[str, Any]
+
+    @classmethod
+    def of(
+        cls,
+        schema: Path | None,
+        kinds: Mapping[str, str],
+        person_id: str | None,
+        rows: int | None,
+        habits: Habits,
+        final: bool,
+    ) -> _Known:
+        """Return what a file says, or else a draft; options say it before both. Whose rows they are is not proposed if that is `final`."""
+        from dpmondrian.schema import draft_schema, toml_in
+
+        people = {"person_id": person_id, "rows_per_person": rows}
+        if schema is None:
+            said = final or person_id is not None or rows is not None
+            draft = draft_schema({name: kind for name, kind in kinds.items() if name != person_id}, people_known=said)
+            text, values = _top(people, habits) + draft, {}
+        else:
+            text, values = schema.read_text(encoding="utf-8-sig"), toml_in(schema)
+            _check_unestimated(schema, values)
+        people = {key: value or values.get(key) for key, value in people.items()}
+        others = {name: kind for name, kind in kinds.items() if name != people["person_id"]}
+        usual = {key: values.get(key) or getattr(habits, key) for key in ("missing", "decimal", "thousands")}
+        return cls(
+            text, others, people | {"rows_per_person": people["rows_per_person"] or 1}, values.get("columns", {}), usual
+        )
+
+    def kind_to_read(self, name: str) -> Any:
+        """Return how the numbers of a column are written."""
+        from dpmondrian.schema import Column, column_of, kind_to_read, with_habits
+
+        facts = {**self.sections.get(name, {}), "lower": 0, "upper": 1}
+        column = column_of(name, facts) or Column(name, 0, 1)
+        habits = {**self.habits, "missing": self.habits["missing"] or ()}
+        return kind_to_read(getattr(with_habits(column, **habits), "notation", None))
+
+
+def _check_unestimated(path: Path, values: Mapping[str, Any]) -> None:
+    from dpmondrian.exceptions import BoundsError
+
+    if "bounds_epsilon" in values:
+        raise BoundsError(
+            f"The schema file {str(path)!r} already contains bounds that were estimated from the rows.",
+            "Estimate the bounds of all such columns together, from a file without 'bounds_epsilon'.",
+        )
 
 
 def _check_options(suggest_bounds: bool, **options: Any) -> None:
@@ -106,14 +183,14 @@ def _check_options(suggest_bounds: bool, **options: Any) -> None:
         )
 
 
-def _check_free(out: Path | None) -> None:
+def check_free(out: Path | None) -> None:
     """Refuse a file that exists before anything is read or spent."""
     from dpmondrian.exceptions import OutputError
 
     if out is not None and os.path.lexists(out):
-        raise OutputError(f"The file {str(out)!r} already exists. Choose another name, or remove it first.")
+        raise OutputError(f"The file {str(out)!r} already exists.", "Choose another name, or remove it first.")
     if out is not None and not out.absolute().parent.is_dir():
-        raise OutputError(f"The folder of {str(out)!r} does not exist. Create it first, or choose another one.")
+        raise OutputError(f"The folder of {str(out)!r} does not exist.", "Create it first, or choose another one.")
 
 
 def _check_person(person_id: str | None, kinds: Mapping[str, str], source: Source) -> None:
@@ -132,16 +209,17 @@ def _hint(name: str, known: Mapping[str, str], source: Source) -> str:
     return nearest_names([name], list(known)) or f" Available columns: {', '.join(known)}."
 
 
-def _wanted(names: tuple[str, ...], kinds: Mapping[str, str], source: Source) -> list[str]:
-    """Return the columns whose bounds to estimate: those named, or the numbers of which nothing is known by their names."""
-    from dpmondrian.schema import is_identifier, known_quantity
+def _wanted(names: tuple[str, ...], known: _Known, source: Source) -> list[str]:
+    """Return the columns whose bounds to estimate: those named, or the numbers of which nothing is known."""
+    from dpmondrian.schema import is_complete, is_identifier, known_quantity
 
+    kinds = known.kinds
     for name in names:
         if name not in kinds:
             raise typer.BadParameter(
                 f"There is no column {name!r}.{_hint(name, kinds, source)}", param_hint="--columns"
             )
-        if kinds[name] not in _NUMERIC:
+        if kinds[name] not in _NUMERIC and not known.sections.get(name):
             raise typer.BadParameter(
                 f"Column {name!r} has type {kinds[name]!r}, and bounds can only be estimated for numbers. Remove it from the list.",
                 param_hint="--columns",
@@ -155,18 +233,21 @@ def _wanted(names: tuple[str, ...], kinds: Mapping[str, str], source: Source) ->
             param_hint="--columns",
         )
     numbers = [name for name, kind in kinds.items() if kind in _NUMERIC and not is_identifier(name)]
-    unknown = [name for name in numbers if known_quantity(name) is None]
+    if known.sections:
+        unknown = [name for name in numbers if name in known.sections and not is_complete(known.sections[name])]
+    else:
+        unknown = [name for name in numbers if known_quantity(name) is None]
     if not unknown:
         raise typer.BadParameter(
-            "The bounds of every numeric column are common knowledge, judging by its name. To estimate bounds anyway, name the "
-            "column with --columns.",
+            "The bounds of every numeric column are known already, from the schema file or judging by its name. To estimate bounds "
+            "anyway, name the column with --columns.",
             param_hint="--columns",
         )
     return unknown
 
 
 def _suggested(
-    file: OpenedFile, wanted: list[str], epsilon: float, budget: Path | None, people: dict[str, Any]
+    file: OpenedFile, known: _Known, wanted: list[str], epsilon: float, budget: Path | None
 ) -> SuggestedBounds:
     """Read the rows and estimate; wrong parameters and a missing budget file are told before the rows are read."""
     from dpmondrian.accounts import Budget
@@ -178,55 +259,38 @@ def _suggested(
     ledger = None if budget is None else Budget(budget)
     if ledger is not None:
         ledger.read()
-    person: dict[str, Any] = {} if people["person_id"] is None else {people["person_id"]: "id"}
+    kinds = {name: known.kind_to_read(name) for name in wanted}
+    if known.people["person_id"] is not None:
+        kinds[known.people["person_id"]] = "id"
     with charges_told(ledger):
-        rows = file.read({**dict.fromkeys(wanted, "number"), **person})
-        return suggest_bounds(rows, epsilon, columns=wanted, budget=ledger, **people)
+        return suggest_bounds(file.read(kinds), epsilon, columns=wanted, budget=ledger, **known.people)
 
 
-def _drafted(kinds: Mapping[str, str], people: Mapping[str, Any], suggested: SuggestedBounds | None = None) -> str:
-    """Return the TOML text: what holds for the whole table, the draft of names and types, and sections with estimated bounds.
+def _completed(known: _Known, suggested: SuggestedBounds) -> str:
+    """Return the text with bounds that were estimated, and what was spent. Columns of which nothing could be said stay as they were."""
+    from dpmondrian.schema import toml_value, with_bounds
 
-    Columns of which nothing could be said stay in the draft, to be filled in.
-    """
-    from dpmondrian.schema import draft_schema, toml_key
-
-    found = {} if suggested is None else {name: pair for name, pair in suggested.bounds.items() if pair is not None}
-    others = {name: kind for name, kind in kinds.items() if name not in found and name != people["person_id"]}
-    sections = [f"[columns.{toml_key(name)}]\n{_bound_lines(pair)}" for name, pair in found.items()]
-    draft = draft_schema(others, people_known=_said(people))
-    return "\n".join([*_top(people, suggested), draft, *sections])
+    spent = f"{_SPENT}bounds_epsilon = {toml_value(suggested.estimate.epsilon)}\n"
+    if suggested.estimate.entry is not None:
+        spent += f"bounds_entry = {toml_value(suggested.estimate.entry)}\n"
+    found = {name: pair for name, pair in suggested.bounds.items() if pair is not None}
+    return f"{spent}{with_bounds(known.text, found)}"
 
 
-def _said(people: Mapping[str, Any]) -> bool:
-    """Return whether the options say how rows belong to people."""
-    return people["person_id"] is not None or people["rows_per_person"] > 1
-
-
-def _top(people: Mapping[str, Any], suggested: SuggestedBounds | None) -> list[str]:
-    """Return the keys of the whole table, which must stand before all sections; none if nothing was said."""
+def _top(people: Mapping[str, Any], habits: Habits) -> str:
+    """Return the keys of the whole table that options say, which must stand before all sections."""
     from dpmondrian.schema import toml_value
 
-    lines = [f"{key} = {toml_value(value)}\n" for key, value in people.items() if _said(people) and value is not None]
-    if suggested is not None:
-        lines.append(f"{_SPENT}bounds_epsilon = {toml_value(suggested.estimate.epsilon)}\n")
-        if suggested.estimate.entry is not None:
-            lines.append(f"bounds_entry = {toml_value(suggested.estimate.entry)}\n")
-    return ["".join(lines)] if lines else []
+    usual = {"missing": habits.missing or None, "decimal": habits.decimal, "thousands": habits.thousands}
+    return "".join(f"{key} = {toml_value(value)}\n" for key, value in {**people, **usual}.items() if value is not None)
 
 
 _SPENT = "# Spent on estimating the bounds from the rows. It adds to the cost of every release:\n"
 
 
-def _bound_lines(pair: tuple[Any, ...]) -> str:
-    from dpmondrian.schema import toml_value
-
-    ends = zip(("lower", "upper"), pair, strict=False)
-    lines = [f"{key} = {toml_value(value)}  # estimated from the rows, with noise\n" for key, value in ends]
-    return "".join([*lines, *(["whole = true  # from the type\n"] if len(pair) > 2 else [])])
-
-
-def _show(drafted: str, suggested: SuggestedBounds | None, out: Path | None, as_json: bool) -> None:
+def _show(
+    drafted: str, suggested: SuggestedBounds | None, out: Path | None, as_json: bool, ignored: Mapping[str, str]
+) -> None:
     """Write or print the schema; what was paid for is printed also when it cannot be written."""
     from dpmondrian.common.whole_files import write_file
     from dpmondrian.exceptions import OutputError
@@ -239,6 +303,9 @@ def _show(drafted: str, suggested: SuggestedBounds | None, out: Path | None, as_
             raise
     with printed("" if out is None else f"The schema was written: {out}"):
         _print(drafted, suggested, out, as_json)
+    if ignored and not as_json:
+        listed = ", ".join(f"{name} ({holds})" for name, holds in ignored.items())
+        say(f"Left out, judging by their names: {listed}.", err=True)
 
 
 def _print(drafted: str, suggested: SuggestedBounds | None, out: Path | None, as_json: bool) -> None:

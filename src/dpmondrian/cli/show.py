@@ -16,16 +16,6 @@ if TYPE_CHECKING:
     from dpmondrian.quality import Comparison
     from dpmondrian.release import Release
 
-__all__ = [
-    "console",
-    "print_clusters",
-    "print_comparison",
-    "print_fitting",
-    "say",
-    "say_text",
-    "table_of",
-]
-
 _WIDTH_OF_FILES = 160
 _MOST_COLUMNS, _MOST_CLUSTERS = 7, 40
 
@@ -88,22 +78,29 @@ def _n_fitting(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -
 
 def print_clusters(release: Release) -> None:
     """Print size and centre of the clusters of a release, each with its standard error; of very many the first ones."""
-    from dpmondrian.show.texts import counted_text
+    from dpmondrian.show.texts import certainty_text, counted_text, value_text
     from dpmondrian.show.words import ENGLISH as WORDS
 
-    names = release.schema.centre_names[:_MOST_COLUMNS]
+    columns = release.schema.centre_columns[:_MOST_COLUMNS]
+    names = [column.name for column in columns]
+    sure = None if release.certainty is None or len(release.sizes) == 1 else release.certainty
     rows = [
         [
             str(cluster),
             f"{size:,.0f} ± {size_error:,.0f}",
-            *(f"{value:.4g} ± {error:.2g}" for _, value, error in zip(names, centre, errors, strict=False)),
+            *([] if sure is None else [certainty_text(float(sure[cluster]))]),
+            *(
+                value_text(*facts).replace("\N{NO-BREAK SPACE}", " ")
+                for facts in zip(columns, centre, errors, strict=False)
+            ),
         ]
         for cluster, (size, size_error, centre, errors) in enumerate(
             zip(release.sizes, release.size_errors, release.centres, release.centre_errors, strict=True)
         )
     ]
-    head = (WORDS("table.cluster"), counted_text(release.tree.counted), *names)
-    n_names = print_fitting(head, rows[:_MOST_CLUSTERS], _title(release)) - 2
+    before = [WORDS("table.cluster"), counted_text(release.tree.counted)]
+    before += [] if sure is None else [WORDS("table.certainty")]
+    n_names = print_fitting((*before, *names), rows[:_MOST_CLUSTERS], _title(release)) - len(before)
     more = [(len(rows) - _MOST_CLUSTERS, "cluster"), (len(release.schema.centre_names) - n_names, "column")]
     left_out = " and ".join(plural(number, f"more {what}") for number, what in more if number > 0)
     if left_out:
@@ -113,13 +110,14 @@ def print_clusters(release: Release) -> None:
 def _title(release: Release) -> str:
     """Return how many clusters there are, and what they cost in all."""
     from dpmondrian.show.words import ENGLISH as WORDS
+    from dpmondrian.show.words import plain_number
 
     privacy = release.privacy
     numbers = {
         "n": len(release.centres),
         "epsilon": f"{privacy.epsilon + privacy.bounds_epsilon:g}",
         "bounds_epsilon": f"{privacy.bounds_epsilon:g}",
-        "delta": f"{privacy.delta:g}",
+        "delta": plain_number(privacy.delta),
     }
     return WORDS("table.title.bounds" if privacy.bounds_epsilon else "table.title", **numbers)
 
@@ -127,7 +125,8 @@ def _title(release: Release) -> str:
 def print_comparison(compared: Comparison) -> None:
     """Print the metrics of a release beside those of KMeans."""
     rows = [
-        (name.replace("_", " "), f"{value:.6g}", f"{compared.kmeans[name]:.6g}")
+        (name.replace("_", " "), f"{value:.4g}", f"{compared.kmeans[name]:.4g}")
         for name, value in compared.release.items()
+        if name != "silhouette" or compared.release["n_centres"] > 1  # of one cluster it means nothing
     ]
     console().print(table_of(("metric", "release", "KMeans (not private)"), rows))

@@ -28,39 +28,18 @@ from dpmondrian.common.printable import printable
 if TYPE_CHECKING:
     from dpmondrian.accounts import Budget, Checkpoint
 
-__all__ = [
-    "Command",
-    "charges_told",
-    "draws_told",
-    "prepare_streams",
-    "printed",
-    "release_told",
-    "signals_end",
-    "stop",
-    "stoppable",
-]
-
 NOTHING_WRITTEN = "Stopped. Nothing was written."
 
-_LONGEST_END = 1.5
-"""Seconds after which the process ends, told and cleaned up or not."""
+_LONGEST_END = 1.5  # seconds after which the process ends, told and cleaned up or not
 
 
 class Command(Work):
-    """A command under way.
-
-    Attributes
-    ----------
-    sentence : str
-        What to say in the end if it is stopped; empty: what it has written.
-    notes : list of callables
-        Each returns what to say besides, or an empty text.
-    """
+    """A command under way."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.sentence = ""
-        self.notes: list[Callable[[], str]] = []
+        self.sentence = ""  # what to say in the end if it is stopped; empty: what it has written
+        self.notes: list[Callable[[], str]] = []  # each returns what to say besides, or an empty text
 
     def end(self, number: int) -> NoReturn:
         """End the process for a signal; at once if this is the second one, or if something does not answer."""

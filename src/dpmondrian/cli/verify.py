@@ -15,8 +15,6 @@ from dpmondrian.cli.show import say, say_text
 if TYPE_CHECKING:
     from dpmondrian.release.verification import Verification
 
-__all__ = ["verify"]
-
 
 def verify(
     release: ReleaseArgument,
@@ -47,6 +45,7 @@ def verify(
 def _verified(path: Path, budget: Path | None) -> Verification:
     """Return the result for a file, also for one that is no release."""
     from dpmondrian.accounts import Budget
+    from dpmondrian.common.file_kinds import kind_of_file
     from dpmondrian.exceptions import ReleaseFileError
     from dpmondrian.release import Release, text_of
     from dpmondrian.release.verification import refused, verify
@@ -55,7 +54,8 @@ def _verified(path: Path, budget: Path | None) -> Verification:
     try:
         release, stated_digest = Release.parsed(text_of(path))
     except ReleaseFileError as error:
-        return refused(str(error))
+        kind = kind_of_file(path)
+        return refused(str(error) if kind in ("", "a release") else f"This is {kind}, expected a release.")
     return verify(release, stated_digest, state)
 
 

@@ -6,9 +6,7 @@ import errno
 import re
 from typing import Any
 
-from dpmondrian.exceptions import WayOut, Wording
-
-__all__ = ["OPTIONS", "plural", "scarcity_sentence", "system_sentence"]
+from dpmondrian.exceptions import DPMondrianError, WayOut, Wording
 
 _OPTIONS = {
     "bounds": "--bounds",
@@ -19,7 +17,10 @@ _OPTIONS = {
     "delimiter": "--delimiter",
     "delta": "--delta",
     "epsilon": "--epsilon",
+    "k": "--k",
     "expected_clusters": "--clusters",
+    "format": "--format",
+    "header": "--header",
     "memory": "--memory",
     "n_clusters": "--k",
     "n_rows": "--rows",
@@ -27,17 +28,24 @@ _OPTIONS = {
     "person_id": "--person-id",
     "query": "--query",
     "random_state": "--seed",
+    "decimal": "--decimal",
+    "missing": "--missing",
+    "sheet": "--sheet",
+    "thousands": "--thousands",
     "rows_per_person": "--rows-per-person",
     "spread": "--spread",
     "threads": "--threads",
 }
 _WAYS_OUT = {
     WayOut.LET_DPM_CHOOSE: "Omit it to let DPM choose.",
+    WayOut.FIT_WITH_K: "For more clusters, run 'dpm cluster' with --k; that is another release, which spends from the budget again.",
+    WayOut.RELEASE_CELLS: "Releases of 'dpm cluster' have cells.",
     WayOut.GIVE_BOUNDS: "Pass bounds that are known without the data, for example --bounds age=0:120.",
     WayOut.HANDLE_MISSING: "Use --on-missing drop to drop these rows, or --on-missing middle to replace missing values with the "
     "middle of the column's bounds.",
     WayOut.DROP_UNKNOWN_PEOPLE: "Use --on-missing drop or --on-missing middle to drop rows whose person is unknown.",
     WayOut.NAME_COLUMNS: "Pass the bounds by name, for example --bounds age=0:120 --bounds 'plan=basic|premium'.",
+    WayOut.NAME_FORMAT: "Name its format, such as --format csv, or rename or convert it.",
     WayOut.NUMBER_COLUMNS: "Pass bounds only for columns of the table.",
     WayOut.OTHER_FOLDER: "Use another folder (TMPDIR), or increase --memory.",
     WayOut.MORE_SPACE: "Use a folder with more space (TMPDIR), or increase --memory.",
@@ -67,6 +75,10 @@ class _OptionWording(Wording):
     def parameter(self, name: str, of: str) -> str:
         return f"{_OPTIONS[name]!r} option" if name in _OPTIONS else super().parameter(name, of)
 
+    def fact(self, name: str, column: str) -> str:
+        is_option = name in ("bounds", "decimal", "missing", "thousands")  # --format is that of a file
+        return f"{_OPTIONS[name]!r} option for column {column!r}" if is_option else super().fact(name, column)
+
     def setting(self, name: str, value: Any) -> str:
         return f"{_OPTIONS[name]} is {value!r}" if name in _OPTIONS else super().setting(name, value)
 
@@ -75,6 +87,20 @@ class _OptionWording(Wording):
 
 
 OPTIONS = _OptionWording()
+
+
+def error_sentence(error: Exception) -> str:
+    """Return what to say of an error. The text of one that nobody foresaw may hold a value of the data, so only its kind is told."""
+    if isinstance(error, DPMondrianError):
+        return error.sentence(OPTIONS)
+    if scarce := scarcity_sentence(error):
+        return scarce
+    if isinstance(error, OSError):
+        return system_sentence(error)
+    return (
+        f"{type(error).__name__}. This is a bug in dpm. The message may contain values from the data and is not shown; on "
+        "synthetic data, set DPMONDRIAN_TRACEBACK=1 to see it."
+    )
 
 
 def system_sentence(error: OSError) -> str:

@@ -13,18 +13,6 @@ import numpy as np
 
 from dpmondrian.exceptions import ParameterError, WayOut
 
-__all__ = [
-    "LEAST_DELTA",
-    "check_choice",
-    "check_delta",
-    "check_epsilon",
-    "check_fit_options",
-    "check_integer",
-    "is_number",
-    "nearest_names",
-    "seed_of",
-]
-
 SMALLEST_EPSILON, LARGEST_EPSILON = 1e-6, 1e6
 """Below there is only noise, above there is none; both ends are far beyond any use."""
 
@@ -80,12 +68,8 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     """Return a value that is one of the choices."""
     if value not in choices:
         hint = nearest_names([value], choices)
-        raise ParameterError(
-            parameter=name,
-            rule=f"must be one of {list(choices)}",
-            value=value,
-            hint=hint,
-            way_out="" if hint else "Choose one of these.",
+        raise ParameterError.broken(
+            name, f"must be one of {list(choices)}", value, "" if hint else "Choose one of these.", hint=hint
         )
     return str(value)
 
@@ -120,20 +104,12 @@ def seed_of(random_state: Any) -> int | None:
 def check_fit_options(budget: Any, progress: Any, resources: Any) -> None:
     """Refuse options of a fit that are of a wrong kind, before anything is spent."""
     if budget is not None and not isinstance(budget, str | PathLike) and not hasattr(budget, "charge"):
-        raise ParameterError(
-            parameter="budget",
-            rule="must be a Budget, the path of its file, or None",
-            value=budget,
-            way_out="Create one with Budget.create.",
+        raise ParameterError.broken(
+            "budget", "must be a Budget, the path of its file, or None", budget, "Create one with Budget.create."
         )
     if progress is not None and not callable(progress):
-        raise ParameterError(
-            parameter="progress", rule="must be a function, or None", value=progress, way_out="Omit it."
-        )
+        raise ParameterError.broken("progress", "must be a function, or None", progress, "Omit it.")
     if resources is not None and not hasattr(resources, "streamed_memory"):
-        raise ParameterError(
-            parameter="resources",
-            rule="must be Resources, or None",
-            value=resources,
-            way_out="For example Resources(memory=2**30, threads=2).",
+        raise ParameterError.broken(
+            "resources", "must be Resources, or None", resources, "For example Resources(memory=2**30, threads=2)."
         )

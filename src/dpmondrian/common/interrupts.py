@@ -1,7 +1,7 @@
 """Work that no signal can break: done in a thread of its own, and stopped between its steps.
 
 Python handles signals in the main thread, between any two of its instructions. An interrupt that is raised there while a library
-holds a lock, such as llvmlite's, may leave it held for ever; raised under C code it may come out as another error. So the main
+holds a lock may leave it held for ever; raised under C code it may come out as another error. So the main
 thread only waits, where an interrupt does no harm, and the work is told to stop.
 
 Where it stops is known: before its next draw, before the next part of the rows, and never within a step that lasts, such as
@@ -22,24 +22,10 @@ from queue import Empty, SimpleQueue
 from threading import RLock, Thread, current_thread, main_thread
 from typing import Any, NamedTuple, TypeVar
 
-__all__ = [
-    "StoppedError",
-    "Work",
-    "beside",
-    "cancelled_by_a_stop",
-    "check",
-    "current_work",
-    "lasting",
-    "making",
-    "undisturbed",
-]
-
 Answer = TypeVar("Answer")
 
-_PATIENCE = 0.5
-"""Seconds for which a stop waits for a step that lasts, and its caller for the work to end by itself."""
-_LONGEST_WAIT = 0.5
-"""Seconds between two looks for signals, on systems where these do not end a wait."""
+_PATIENCE = 0.5  # seconds for which a stop waits for a step that lasts, and its caller for the work to end by itself
+_LONGEST_WAIT = 0.5  # seconds between two looks for signals, on systems where these do not end a wait
 
 
 class StoppedError(KeyboardInterrupt):
@@ -47,19 +33,11 @@ class StoppedError(KeyboardInterrupt):
 
 
 class Work:
-    """A piece of work, and what an end before its time must know about it.
-
-    Attributes
-    ----------
-    results : list of Path
-        What it has put in its place.
-    unfinished : set of Path
-        Files and folders that it is still making.
-    """
+    """A piece of work, and what an end before its time must know about it."""
 
     def __init__(self) -> None:
-        self.results: list[Path] = []
-        self.unfinished: set[Path] = set()
+        self.results: list[Path] = []  # what it has put in its place
+        self.unfinished: set[Path] = set()  # files and folders that it is still making
         self._cancels: list[Callable[[], object]] = []
         self._gate = RLock()
         self._stopped = False
@@ -175,12 +153,7 @@ def check() -> None:
 def lasting(result: Path | None = None, finished: Path | None = None) -> Iterator[None]:
     """Do something that outlasts the process, such as a charge: not after a stop, and a stop waits for it.
 
-    Parameters
-    ----------
-    result : Path, optional
-        What it puts in its place.
-    finished : Path, optional
-        What was named by `making` and is to be kept from here on.
+    `result` is what it puts in its place; `finished` was named by `making`, and is to be kept from here on.
     """
     work = _CURRENT.get()
     if work is None:
@@ -211,13 +184,15 @@ def making(path: Path) -> Iterator[None]:
 
 @contextmanager
 def cancelled_by_a_stop(cancel: Callable[[], object]) -> Iterator[None]:
-    """Wait for somebody else, such as a cluster, who is told by `cancel` if the work is stopped meanwhile."""
+    """Wait for somebody else, such as a cluster, who is told by `cancel` if the work is stopped meanwhile, or was before."""
     work = _CURRENT.get()
     if work is None:
         yield
         return
     work._cancels.append(cancel)
     try:
+        if work._stopped:  # after the others had been told, and before this one was among them
+            beside(_quietly, cancel)
         work.check()
         yield
     finally:

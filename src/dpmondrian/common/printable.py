@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["printable"]
-
 
 def printable(text: str) -> str:
     r"""Return a text on one line, in which everything that is not to be seen is written as an escape, as `repr` does.

@@ -10,11 +10,8 @@ from typing import Any, TypeVar
 
 from dpmondrian.common.interrupts import Work, beside, current_work
 
-__all__ = ["Threads"]
-
 _MOST_THREADS = 8
-_ROWS_PER_THREAD = 25_000
-"""Fewer rows than this are not worth a thread."""
+_ROWS_PER_THREAD = 25_000  # fewer rows than this are not worth a thread
 
 Part = TypeVar("Part")
 Answer = TypeVar("Answer")

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO
 
 from dpmondrian.common.interrupts import lasting, making
 from dpmondrian.exceptions import OutputError
@@ -22,22 +22,7 @@ try:
 except ImportError:  # pragma: no cover - Windows, where left folders stay
     fcntl = None
 
-__all__ = [
-    "RESERVED_BYTES",
-    "append_line",
-    "check_new_folder",
-    "free_reserve",
-    "new_folder",
-    "new_private_file",
-    "put_bytes",
-    "put_file",
-    "remove_leftovers",
-    "sync_folder",
-    "write_file",
-]
-
-RESERVED_BYTES = 16 * 2**20
-"""Room that must be free before a budget is spent on something to write."""
+RESERVED_BYTES = 16 * 2**20  # room that must be free before a budget is spent on something to write
 
 _RESERVE, _LOCK = ".dpmondrian-reserved", ".dpmondrian-lock"
 
@@ -46,23 +31,13 @@ _RESERVE, _LOCK = ".dpmondrian-reserved", ".dpmondrian-lock"
 def new_folder(path: str | Path, reserve_bytes: int = RESERVED_BYTES) -> Iterator[Path]:
     """Yield a hidden folder that becomes `path` when the block ends, and is removed when the block fails.
 
-    Disk space is reserved before the block begins, so that a full disk is found before anything is spent. It is held while
-    the block computes, and given back by the first `write_file` into the folder, by `free_reserve`, or in the end. The folder
-    and what becomes of it can be entered by its owner only. Hidden folders that killed runs left for the same `path` are removed
-    first, unless somebody still holds them or they may have results in them.
+    `path` must not exist, or be an empty folder; its parent must exist. Disk space is reserved before the block begins, so
+    that a full disk is found before anything is spent. It is held while the block computes, and given back by the first
+    `write_file` into the folder, by `free_reserve`, or in the end. The folder and what becomes of it can be entered by its
+    owner only. Hidden folders that killed runs left for the same `path` are removed first, unless somebody still holds them
+    or they may have results in them.
 
-    Parameters
-    ----------
-    path : path
-        Must not exist, or be an empty folder. Its parent must exist.
-    reserve_bytes : int
-        Room to reserve.
-
-    Raises
-    ------
-    OutputError
-        If the folder cannot be made or the disk is full: nothing is left behind. If a finished folder cannot get its name: it is
-        kept, because it may have been paid for, and the message says where it is.
+    A finished folder that cannot get its name is kept, because it may have been paid for; the `OutputError` says where it is.
     """
     path = Path(path)
     with _told(path):
@@ -88,11 +63,12 @@ def new_folder(path: str | Path, reserve_bytes: int = RESERVED_BYTES) -> Iterato
 @contextmanager
 def _kept(path: Path, finished: Path) -> Iterator[None]:
     """Say where a finished folder is if it does not get to its place."""
-    where = f"The results are complete and were kept in {str(finished)!r}: move them from there."
     try:
         yield
     except OSError as error:
-        raise OutputError(f"{_sentence(path, error)} {where}") from None
+        problem, way_out = _meaning(path, error)
+        kept = f"The results are complete and were kept in {str(finished)!r}: move them from there."
+        raise OutputError(problem, f"{way_out} {kept}".strip()) from None
 
 
 @contextmanager
@@ -137,19 +113,16 @@ def free_reserve(folder: Path) -> None:
 
 
 def write_file(path: str | Path, text: str, *, overwrite: bool = False, make_folder: bool = False) -> None:
-    """Write a text file that appears under its name only when it is complete and on the disk.
+    """Write a text file that appears under its name only when it is complete and on the disk; else what was there stays.
 
     With `make_folder`, its folder is made if there is none.
-
-    Raises
-    ------
-    OutputError
-        If the file exists and is not to be overwritten, or cannot be written. What was there before is unchanged.
     """
     try:
         content = text.encode("utf-8")
     except UnicodeEncodeError:
-        raise OutputError(f"The file {str(path)!r} cannot be written: its text is not valid Unicode.") from None
+        raise OutputError(
+            f"The file {str(path)!r} cannot be written: its text is not valid Unicode.", "Check the names in it."
+        ) from None
     put_bytes(path, content, overwrite=overwrite, make_folder=make_folder)
 
 
@@ -166,23 +139,6 @@ def put_bytes(path: str | Path, content: bytes, *, overwrite: bool = False, make
         like = path.stat() if path.exists() else None
         with _appearing(path, overwrite, 0o666, like, is_result=True) as file:
             file.write(content)
-
-
-def append_line(path: Path, line: str) -> None:
-    """Add a line to a file that grows line by line, and wait until it is on the disk; file and folder are made if there are none.
-
-    A kill may leave a last line that is torn. The next line does not continue it, so that it stays alone and can be recognised.
-    """
-    with _told(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("ab+") as file:
-            if file.seek(0, os.SEEK_END) > 0:
-                file.seek(-1, os.SEEK_END)
-                if file.read(1) != b"\n":
-                    file.write(b"\n")
-            file.write(line.encode() + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
 
 
 @contextmanager
@@ -205,16 +161,8 @@ def put_file(
 ) -> None:
     """Write a file beside its place, wait until it is on the disk, and only then give it its name; raise OSError.
 
-    Parameters
-    ----------
-    path : Path
-    content : bytes
-    overwrite : bool
-        Whether a file of this name may be replaced; else FileExistsError is raised.
-    mode : int
-        Permissions of the file, less those that the system's mask takes away.
-    like : os.stat_result or None
-        The file that is replaced, if its permissions and owner are to be kept.
+    Without `overwrite`, FileExistsError is raised if there is a file of this name. `mode` are the permissions, less those
+    that the system's mask takes away; `like` is the file that is replaced, if its permissions and owner are to be kept.
     """
     with _appearing(path, overwrite, mode, like) as file:
         file.write(content)
@@ -290,14 +238,15 @@ def sync_folder(folder: Path) -> None:
 def _check_file(path: Path, overwrite: bool) -> None:
     _check_parent(path)
     if path.is_dir():
-        raise OutputError(f"The file {str(path)!r} cannot be written: a folder has this name. Choose another name.")
+        raise OutputError(f"The file {str(path)!r} cannot be written: a folder has this name.", "Choose another name.")
     if not overwrite and os.path.lexists(path):
         raise _exists(path)
     if path.exists() and not path.is_file():  # such as /dev/null, which must not become a file
-        raise OutputError(f"{str(path)!r} cannot be written: it is not a regular file. Choose another name.")
+        raise OutputError(f"{str(path)!r} cannot be written: it is not a regular file.", "Choose another name.")
     if path.exists() and not path.stat().st_mode & 0o222:
         raise OutputError(
-            f"The file {str(path)!r} is read-only and was not overwritten. Choose another name, or make it writable: chmod u+w."
+            f"The file {str(path)!r} is read-only and was not overwritten.",
+            "Choose another name, or make it writable: chmod u+w.",
         )
 
 
@@ -308,12 +257,13 @@ def check_new_folder(path: Path) -> None:
         raise _exists(path)
     if path.is_dir() and (path.is_mount() or path.resolve() == Path.cwd()):
         raise OutputError(
-            f"The folder {str(path)!r} cannot be replaced: it is the current folder, or another disk is mounted there. Use a new folder inside it."
+            f"The folder {str(path)!r} cannot be replaced: it is the current folder, or another disk is mounted there.",
+            "Use a new folder inside it.",
         )
     if path.is_dir() and any(path.iterdir()):
         raise OutputError(
-            f"The folder {str(path)!r} exists and is not empty. Choose another name, or remove it first; results are "
-            "never mixed or overwritten."
+            f"The folder {str(path)!r} exists and is not empty.",
+            "Choose another name, or remove it first; results are never mixed or overwritten.",
         )
 
 
@@ -321,12 +271,13 @@ def _check_parent(path: Path) -> None:
     parent = path.absolute().parent
     if not parent.is_dir():
         raise OutputError(
-            f"{str(path)!r} cannot be written: the folder {str(path.parent)!r} does not exist. Create it first, or choose another one."
+            f"{str(path)!r} cannot be written: the folder {str(path.parent)!r} does not exist.",
+            "Create it first, or choose another one.",
         )
 
 
 def _exists(path: Path) -> OutputError:
-    return OutputError(f"The file {str(path)!r} already exists. Choose another name, or remove it first.")
+    return OutputError(f"The file {str(path)!r} already exists.", "Choose another name, or remove it first.")
 
 
 def _reserve(file: Path, n_bytes: int) -> None:
@@ -389,7 +340,7 @@ def _told(path: Path) -> Iterator[None]:
     except OutputError:
         raise
     except OSError as error:
-        _tell(path, error)
+        raise OutputError(*_meaning(path, error)) from None
 
 
 @contextmanager
@@ -400,27 +351,28 @@ def _full_disk_told(path: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise
-        _tell(path, error)
+        raise OutputError(*_meaning(path, error)) from None
 
 
-def _tell(path: Path, error: OSError) -> NoReturn:
-    raise OutputError(_sentence(path, error)) from None
+_SPACE, _NAME = "Free some space, or choose another disk.", "Choose another name."
+_MEANWHILE, _DENIED = "something else was created there in the meantime", "permission denied"
+_REASONS = {
+    errno.ENOSPC: ("the disk is full", _SPACE),
+    errno.EDQUOT: ("your disk quota is exceeded", _SPACE),
+    errno.EFBIG: ("the file would exceed the size limit", "Raise the limit (ulimit -f), or choose another disk."),
+    errno.EACCES: (_DENIED, "Choose another folder, or change its permissions."),
+    errno.EPERM: (_DENIED, "Choose another folder, or change its permissions."),
+    errno.EROFS: ("the disk is read-only", "Choose another folder."),
+    errno.ENAMETOOLONG: ("the name is too long", "Choose a shorter one."),
+    errno.ENOTEMPTY: (_MEANWHILE, _NAME),
+    errno.EEXIST: (_MEANWHILE, _NAME),
+    errno.ENOTDIR: (_MEANWHILE, _NAME),
+}
 
 
-def _sentence(path: Path, error: OSError) -> str:
-    """Return what an error of the system means for a result."""
-    reasons = {
-        errno.ENOSPC: "the disk is full. Free some space, or choose another disk",
-        errno.EDQUOT: "your disk quota is exceeded. Free some space, or choose another disk",
-        errno.EFBIG: "the file would exceed the size limit. Raise the limit (ulimit -f), or choose another disk",
-        errno.EACCES: "permission denied. Choose another folder, or change its permissions",
-        errno.EPERM: "permission denied. Choose another folder, or change its permissions",
-        errno.EROFS: "the disk is read-only. Choose another folder",
-        errno.ENAMETOOLONG: "the name is too long. Choose a shorter one",
-        errno.ENOTEMPTY: "something else was created there in the meantime. Choose another name",
-        errno.EEXIST: "something else was created there in the meantime. Choose another name",
-        errno.ENOTDIR: "something else was created there in the meantime. Choose another name",
-    }
+def _meaning(path: Path, error: OSError) -> tuple[str, str]:
+    """Return what an error of the system means for a result, and what to do about it."""
     code = error.errno or 0
-    reason = reasons.get(code, f"the operating system refused ({errno.errorcode.get(code, 'unknown error')})")
-    return f"{str(path)!r} cannot be written: {reason}."
+    unknown = f"the operating system refused ({errno.errorcode.get(code, 'unknown error')})"
+    reason, way_out = _REASONS.get(code, (unknown, ""))
+    return f"{str(path)!r} cannot be written: {reason}.", way_out

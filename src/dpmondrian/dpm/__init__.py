@@ -1,44 +1,87 @@
-"""The algorithm: settings, plan, tree, scores, centres, joining."""
+"""The algorithm: settings, plan, tree, scores, cells, and clusters from cells."""
 
 from __future__ import annotations
 
-from dpmondrian.dpm.algorithm import WIDENING, Clustering, cluster, split_rule
+from dpmondrian.dpm.algorithm import CLEAR_SIZE, FINAL_SHARE, K_STEPS, Clustering, cluster, split_rule
+from dpmondrian.dpm.cells import CELL_STEPS, COARSE_PART, LEAF_PART, Cells, rows_per_cell
+from dpmondrian.dpm.distances import denoised_shares
 from dpmondrian.dpm.draws import (
+    ALL_DRAWS,
     CATEGORY_SUMS,
     CELL_COUNT,
     CLIPPED_SUMS,
     COARSE_SUMS,
     COUNT,
+    DISTANCES,
     DOMAIN_SUMS,
+    GRID,
     INTERVAL_SIZE,
-    LEVEL,
-    RADIUS,
+    LINES,
+    PROFILES,
+    QUALITY,
     SPLIT,
 )
-from dpmondrian.dpm.plan import PAPER_SHARES, make_plan, paper_offsets, paper_plan
+from dpmondrian.dpm.finding.grids import GRID_SHARES
+from dpmondrian.dpm.merging import k_means, ward_joins
+from dpmondrian.dpm.partition import Nearest, Partition, Regions, partition_from_dict
+from dpmondrian.dpm.plan import FEW_COLUMNS, PAPER_SHARES, level_draws, make_plan, n_levels, paper_offsets, paper_plan
+from dpmondrian.dpm.profiles import Histograms
+from dpmondrian.dpm.quality import MEASURED_K, Figures, exact_groups
 from dpmondrian.dpm.settings import DEFAULTS, Settings, check_columns, checked_settings
+from dpmondrian.dpm.steps import CATEGORY_PART, COUNT_PART, DISTANCES_PART, best_radius, candidate_radii
 
 __all__ = [
+    "ALL_DRAWS",
+    "CATEGORY_PART",
     "CATEGORY_SUMS",
     "CELL_COUNT",
+    "CELL_STEPS",
+    "CLEAR_SIZE",
     "CLIPPED_SUMS",
+    "COARSE_PART",
     "COARSE_SUMS",
     "COUNT",
+    "COUNT_PART",
     "DEFAULTS",
+    "DISTANCES",
+    "DISTANCES_PART",
     "DOMAIN_SUMS",
+    "FEW_COLUMNS",
+    "FINAL_SHARE",
+    "GRID",
+    "GRID_SHARES",
     "INTERVAL_SIZE",
-    "LEVEL",
+    "K_STEPS",
+    "LEAF_PART",
+    "LINES",
+    "MEASURED_K",
     "PAPER_SHARES",
-    "RADIUS",
+    "PROFILES",
+    "QUALITY",
     "SPLIT",
-    "WIDENING",
+    "Cells",
     "Clustering",
+    "Figures",
+    "Histograms",
+    "Nearest",
+    "Partition",
+    "Regions",
     "Settings",
+    "best_radius",
+    "candidate_radii",
     "check_columns",
     "checked_settings",
     "cluster",
+    "denoised_shares",
+    "exact_groups",
+    "k_means",
+    "level_draws",
     "make_plan",
+    "n_levels",
     "paper_offsets",
     "paper_plan",
+    "partition_from_dict",
+    "rows_per_cell",
     "split_rule",
+    "ward_joins",
 ]

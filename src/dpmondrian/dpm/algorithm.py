@@ -1,288 +1,329 @@
-"""DPM from beginning to end (paper, algorithm 1), for both variants and every engine.
+"""DPM from beginning to end, for both variants and every engine.
 
-A reader who wants the whole method in one place reads `cluster`: count, choose windows, grow the tree of
-cuts, fit the counts, find the leaves' centres, put leaves together to clusters, improve the clusters' centres.
-Everything that leaves the rows goes through the door.
+A reader who wants the whole method in one place reads `cluster`: count the rows, grow a tree of private cuts, turn its leaves into
+cells, then move k centres (with `n_clusters`) or find out what is apart (without). Everything that leaves the rows goes through
+the door.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.dpm.centres.clipped import Groups, MeanFinder, Means, leaf_groups
-from dpmondrian.dpm.centres.lloyd import (
-    Cells,
-    doubled_means,
-    group_means,
-    leaf_steps,
-    lloyd_steps,
-    merged_means,
-    without_empty,
-)
-from dpmondrian.dpm.centres.paper import domain_means
-from dpmondrian.dpm.draws import COUNT, LEVEL
-from dpmondrian.dpm.joining.bridges import Bridges, hidden_by_noise, measure_bridges
-from dpmondrian.dpm.joining.hierarchy import Hierarchy, hierarchy_of, join_leaves
-from dpmondrian.dpm.joining.joins import Joins
-from dpmondrian.dpm.plan import paper_offsets
-from dpmondrian.dpm.scores.combine import Score
-from dpmondrian.dpm.scores.steps import STEPS
-from dpmondrian.dpm.scores.valley import ValleyScore
+from dpmondrian.dpm.cells import CELL_STEPS, Cells, find_cells, move_cells
+from dpmondrian.dpm.draws import COUNT, SPLIT
+from dpmondrian.dpm.finding import LEAST_SHARE, find_clusters
+from dpmondrian.dpm.merging import k_means
+from dpmondrian.dpm.paper import domain_means, merged_leaves, paper_rule
+from dpmondrian.dpm.partition import Cuts, Everything, Nearest, Partition
+from dpmondrian.dpm.plan import level_draws, n_levels
+from dpmondrian.dpm.profiles import Histograms, draw_histograms
+from dpmondrian.dpm.quality import MEASURED_K, Figures, draw_figures
+from dpmondrian.dpm.scores import Score, VarianceScore
 from dpmondrian.dpm.settings import Settings
-from dpmondrian.dpm.tree.grower import GrownTree, SplitRule, consistent_counts, grow
+from dpmondrian.dpm.steps import COUNT_PART, Centres, Groups, Stepper
+from dpmondrian.dpm.tree.grower import GrownTree, ScoreCuts, SplitRule, consistent_counts, grow
 from dpmondrian.dpm.tree.intervals import choose_n_intervals
-from dpmondrian.engines import Engine, Grid
-from dpmondrian.privacy import Door
+from dpmondrian.engines import Engine, Grid, Named
+from dpmondrian.privacy import Door, check_noise_fits
 from dpmondrian.schema import Schema
 
-__all__ = ["WIDENING", "Clustering", "cluster", "split_rule"]
+__all__ = ["CLEAR_SIZE", "FINAL_SHARE", "K_STEPS", "Clustering", "cluster", "split_rule"]
 
-ATTEMPTS = 4
-"""How often a node may try to find a cut, on as many levels."""
+K_STEPS = 4
+"""Steps of k centres: cells are a good start, and each more would make the noise of all larger."""
 
-LEAST_SHARE, LEAST_SHARE_WITH_K = 1.0 / 192.0, 2.0**-7
-"""Smallest share of all rows that a side of a cut may hold: the paper's tau_e = n / 2**7, and a little less, so that
-clusters of a hundredth of the rows are found next to pieces of others."""
-
-MOST_LEAVES = 1024
-"""Leaves that are joined to clusters hold at least one part in this many of the rows: the work grows with their cube."""
-
-MOST_LEVELS = 8
-"""Most levels of the hierarchy among which the silhouette may choose."""
-
-WIDENING = 4.0
-"""How much farther out than the others the first Lloyd step clips."""
-
-NOISE_FLOOR, NOISE_FLOOR_WITH_K = 3.0, 4.0
-"""A side must also hold this many standard deviations of its count's noise, or it may be empty. Fewer where bridges
-tell an empty leaf from others afterwards."""
+_LEAST_DRAW = 0.0005
+"""No draw that is planned on the way has less of the budget than this, with shares that nobody changed."""
+_LEAST_SHARE = 1.0 / 512.0
+"""Smallest share of all rows that a side of a cut may hold."""
+_NOISE_FLOOR = 2.0
+"""A side must also hold this many standard deviations of its count's noise, or it may be empty."""
+FINAL_SHARE = 0.1
+"""Share of the budget for the sizes and centres of clusters that were found."""
+_WORTH_A_STEP = 0.05
+"""Share of the budget that is worth another step of the cells, where nothing was found."""
+_MADE_BY_NOISE = 2.0
+"""Cells of this many standard deviations of their size may be empty."""
+CLEAR_SIZE = 4.0
+"""A cluster with fewer standard deviations of noise than this may be much smaller or larger than its size says."""
 
 
 @dataclass(frozen=True)
 class Clustering:
-    """Clusters, largest first, and the tree they came from: released values only, in the grid's units.
+    """Clusters, largest first, and what they came from: released values only, in the grid's units.
 
     Attributes
     ----------
     centres, centre_errors : float64 array of shape (n_clusters, n_columns)
     sizes, size_errors : float64 array of shape (n_clusters,)
+    certainty : float64 array of shape (n_clusters,) or None
+        How sure it is that each cluster is apart from the others, where that was found out.
+    partition : Partition
+        Which cluster a row belongs to.
+    cells : Cells or None
+        The coreset, from which clusters for every other k follow; None in the paper's variant.
     grid : Grid
-        In whose codes the tree's cuts are.
+        In whose codes and places all of this is.
     tree : GrownTree
     node_sizes, node_size_errors : float64 array of shape (n_nodes,)
         Of all nodes of the tree; they add up along it.
     cluster_of_leaf : int64 array of shape (n_leaves,)
-    hierarchy : Hierarchy or None
-        Of the leaves, where that was measured.
-    cluster_of_node : int64 array
-        From the node in which the engine left a row to the cluster it most likely belongs to.
+    histograms : Histograms or None
+        Rows of every cluster in the bins of every column; None where nobody asked for them.
+    figures : Figures or None
+        How good the clusters are, likewise.
     """
 
     centres: NDArray[np.float64]
     centre_errors: NDArray[np.float64]
     sizes: NDArray[np.float64]
     size_errors: NDArray[np.float64]
+    certainty: NDArray[np.float64] | None
+    partition: Partition
+    cells: Cells | None
     grid: Grid
     tree: GrownTree
     node_sizes: NDArray[np.float64]
     node_size_errors: NDArray[np.float64]
     cluster_of_leaf: NDArray[np.int64]
-    hierarchy: Hierarchy | None
-    cluster_of_node: NDArray[np.int64]
+    histograms: Histograms | None = None
+    figures: Figures | None = None
 
 
 def cluster(engine: Engine, door: Door, schema: Schema, settings: Settings) -> Clustering:
-    """Return private clusters of the engine's rows. The last columns of the schema are the directions, if there are any."""
-    grid = Grid.with_windows(schema, settings.windows, len(schema.columns) - settings.directions)
-    door.check_noise_fits(float(grid.measured.last_place.sum() + grid.n_measured), grid.n_measured)
+    """Return private clusters of the engine's rows; unless each belongs to the nearest centre, these are then in the nodes of their clusters."""
+    with np.errstate(all="ignore"):  # tails that vanish are no errors, whatever the caller's state says
+        return _cluster(engine, door, schema, settings)
+
+
+def _cluster(engine: Engine, door: Door, schema: Schema, settings: Settings) -> Clustering:
+    assert settings.windows is not None
+    grid = Grid.with_windows(schema, settings.windows)
+    longest = float(grid.last_place.sum() + grid.n_columns)
+    n_changed = max(grid.n_columns, len(MEASURED_K) + 2)
+    least = None if settings.paper else _LEAST_DRAW
+    check_noise_fits(door.plan, door.rows_per_person, longest, n_changed, least)
     [noisy_total] = door.counts(COUNT, 0, [engine.encode(grid)]).tolist()
-    if settings.paper and settings.max_depth > 0:
-        grid = Grid.with_intervals(schema, choose_n_intervals(engine, door, noisy_total, grid.n_columns))
-        engine.encode(grid)
-    tree = grow(engine, door, grid, split_rule(door, settings, grid), noisy_total)
-    noisy_sizes, size_errors = _sizes(tree, door, settings)
-    measured = grid.measured  # from here on directions do not matter
-    leaf_sizes, leaf_errors = noisy_sizes[tree.leaf_numbers], size_errors[tree.leaf_numbers]
-    leaves = leaf_groups(tree.leaves, measured, leaf_sizes)
-    finder = MeanFinder(engine, door, measured, noisy_total=round(float(leaf_sizes.sum())))
-    found = _find_clusters(engine, door, measured, finder, leaves, leaf_errors, settings)
     if settings.paper:
-        cells = _summed_cells(found, leaf_sizes, leaf_errors)
-    elif found.hidden:
-        cells = Cells(leaf_steps(door, finder, leaves, found.means), leaf_sizes, leaf_errors)
-    else:
-        widening = WIDENING if settings.finds_k else 1.0
-        cells = lloyd_steps(
-            engine, door, measured, finder, found.means, (float(noisy_sizes[0]), float(size_errors[0])), widening
-        )
-        if settings.finds_k:
-            cells, new_number = without_empty(cells)
-            found = replace(found, cluster_of_leaf=new_number[found.cluster_of_leaf])
-    return _clustering(grid, tree, noisy_sizes, size_errors, found, cells)
+        return _paper_clustering(engine, door, schema, settings, grid, noisy_total)
+    levels = n_levels(settings, noisy_total / door.deviation_at(door.plan.total))
+    door.extend(level_draws(door, settings, levels))
+    tree = grow(engine, door, grid, split_rule(door, settings, grid, levels, noisy_total), noisy_total)
+    sizes, size_errors = consistent_counts(tree, lambda level: door.deviation(COUNT, level) ** 2)
+    _waive_unused(door, tree, levels)
+    stepper = Stepper(engine, door, grid, float(sizes[0]))
+    for_clusters = settings.chosen_shares["clusters"] * door.plan.total
+    with_k, for_cells = settings.n_clusters is not None, door.left - for_clusters
+    cells, leaves = find_cells(engine, door, grid, stepper, tree, sizes, size_errors, levels, with_k, for_cells)
+    clusters = _k_clusters if settings.n_clusters else _found_clusters
+    found = clusters(engine, door, grid, stepper, cells, settings, float(sizes[0]))
+    cluster_of_leaf = found.partition.clusters(np.rint(leaves.places).astype(np.int64))
+    described = _described(engine, door, grid, stepper.spread, found, settings, float(sizes[0]))
+    engine.route(Named(_ranks(found.groups).astype(np.int16)))
+    return _clustering(grid, tree, sizes, size_errors, found, cluster_of_leaf, *described)
 
 
 @dataclass(frozen=True)
-class _Found:
-    """Clusters as groups of leaves, with their first means; the leaves' own means and bridges where they were measured.
+class _Clusters:
+    """Clusters in the order in which a partition numbers them; the engine's rows are in the nodes of these numbers."""
 
-    `hidden` says that noise hides what lies between leaves, so that they are the clusters.
+    centres: Centres
+    groups: Groups
+    partition: Partition
+    cells: Cells | None
+    certainty: NDArray[np.float64] | None = None
+
+
+def split_rule(door: Door, settings: Settings, grid: Grid, levels: int, noisy_total: int) -> SplitRule:
+    """Return what decides about cuts: score, size limit, and the range that a selection pays for.
+
+    Scores take turns. Variance makes cells round, which is what centres need; the paper's score sees gaps, which keep
+    clusters whole.
     """
-
-    means: Means
-    cluster_of_leaf: NDArray[np.int64]
-    leaf_means: Means | None = None
-    bridges: Bridges | None = None
-    joins: Joins | None = None
-    hidden: bool = False
-
-
-def split_rule(door: Door, settings: Settings, grid: Grid) -> SplitRule:
-    """Return what decides about cuts: score, size limit, and the range that a selection pays for."""
-    least_share = LEAST_SHARE if settings.finds_k else LEAST_SHARE_WITH_K
-    noise_floor = NOISE_FLOOR if settings.finds_k else NOISE_FLOOR_WITH_K
+    gaps = Score(settings.t, settings.q, settings.alpha)
 
     def size_limit(noisy_total: int, level: int) -> float:
-        if settings.min_cluster_size is not None:
-            least = noisy_total / MOST_LEAVES if settings.finds_k else 1.0
-            return max(float(settings.min_cluster_size), least)
-        floor = 1.0 if settings.paper else noise_floor * door.deviation(COUNT, level)
-        return max(least_share * noisy_total, floor, 1.0)
+        floor = max(_LEAST_SHARE * noisy_total, _NOISE_FLOOR * door.deviation(COUNT, level), 1.0)
+        return float(settings.min_cluster_size or floor)
 
-    if settings.finds_k:
-        valley = ValleyScore(settings.t, settings.q)
-        score_valleys = partial(valley.of_nodes, n_codes=grid.n_codes)
-        return SplitRule(score_valleys, settings.max_depth, size_limit, lambda *_: valley.range, attempts=ATTEMPTS)
-    assert settings.alpha is not None
-    score = Score(settings.t, settings.q, settings.alpha, two_sided=not settings.paper)
-    score_cuts = partial(score.of_nodes, stride=grid.stride)
-    if not settings.paper:
-        return SplitRule(score_cuts, settings.max_depth, size_limit, lambda *_: score.range)
-    offsets = paper_offsets(door.plan, settings.max_depth)
+    def score_of(level: int) -> Score | VarianceScore:
+        if level % 2:
+            return gaps
+        return VarianceScore(size_limit(noisy_total, level + 1), grid.places_per_code)
 
-    def published_range(noisy_count: int, level: int) -> int:
-        # exp(eps * f / (2 * Delta)) with Delta = (t/q + alpha) / (n - lambda), times the n of the score steps
-        shifted = max(noisy_count - offsets[level] * settings.rows_per_person, 1.0)
-        return int(np.ceil(2 * score.sensitivity * noisy_count / shifted))
+    def score_cuts(level: int) -> ScoreCuts:
+        score = score_of(level)
+        return partial(score.of_nodes, stride=grid.stride) if isinstance(score, Score) else score.of_nodes
 
-    return SplitRule(score_cuts, settings.max_depth, size_limit, published_range, within_box=False)
+    return SplitRule(score_cuts, levels, size_limit, lambda _, level: score_of(level).range, attempts=levels)
 
 
-def _sizes(tree: GrownTree, door: Door, settings: Settings) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return sizes and standard errors of all nodes: fitted along the tree, or as drawn for the paper."""
-    variances = [door.deviation(COUNT, level) ** 2 for level in range(settings.max_depth + 1)]
-    if settings.paper:
-        drawn = np.array([float(node.noisy_count) for node in tree.nodes])
-        return drawn, np.sqrt([variances[node.level] for node in tree.nodes])
-    return consistent_counts(tree, variances.__getitem__)
+def _waive_unused(door: Door, tree: GrownTree, levels: int) -> None:
+    """Give back what the levels cost at which no node was open."""
+    used = max([node.level for node in tree.nodes] + [level for node in tree.nodes for level, _ in node.rejected])
+    for level in range(used, levels):
+        door.waive(SPLIT, level)
+        door.waive(COUNT, level + 1)
 
 
-def _find_clusters(
-    engine: Engine,
-    door: Door,
-    grid: Grid,
-    finder: MeanFinder,
-    leaves: Groups,
-    leaf_errors: NDArray[np.float64],
-    settings: Settings,
-) -> _Found:
-    """Return which leaves make up a cluster: merged to k, or joined where bridges show that they are one."""
-    sizes = leaves.sizes[:, 0]
-    if settings.paper:
-        return _Found(*merged_means(domain_means(engine, door, grid, leaves), sizes, settings.n_clusters or len(sizes)))
-    means = finder.coarse(leaves)
-    radius = finder.radius(1, leaves, means)
-    means = finder.clipped(1, leaves, means, radius)
-    if settings.n_clusters is None:
-        return _joined_leaves(engine, door, means, sizes, leaf_errors)
-    if len(sizes) < settings.n_clusters:
-        return _Found(doubled_means(means, leaves, radius, settings.n_clusters), np.arange(len(sizes)))
-    return _Found(*merged_means(means, sizes, settings.n_clusters))
+def _k_clusters(
+    engine: Engine, door: Door, grid: Grid, stepper: Stepper, cells: Cells, settings: Settings, total: float
+) -> _Clusters:
+    """Return k clusters: cells merged to k centres, which all that is left of the budget then moves."""
+    assert settings.n_clusters is not None
+    centres = _start(cells, settings.n_clusters, grid)
+    cost = door.left / K_STEPS
+    for step in range(CELL_STEPS + 1, CELL_STEPS + 1 + K_STEPS):
+        cost = min(cost, door.left)
+        groups = stepper.regroup(step, centres, COUNT_PART * cost)
+        groups = _adding_up(groups, total)
+        centres = stepper.moved(step, groups, centres, (1.0 - COUNT_PART) * cost)
+    centres = _doubted(centres, groups, grid)
+    return _Clusters(centres, groups, Nearest(np.rint(centres.places).astype(np.int64)), cells)
 
 
-def _joined_leaves(
-    engine: Engine, door: Door, means: Means, sizes: NDArray[np.float64], size_errors: NDArray[np.float64]
-) -> _Found:
-    """Return the clusters that the bridges between leaves show.
+def _found_clusters(
+    engine: Engine, door: Door, grid: Grid, stepper: Stepper, cells: Cells, settings: Settings, total: float
+) -> _Clusters:
+    """Return the clusters that are apart; what is left of the budget measures their sizes and centres, or the cells if there is one."""
+    reserve = min(FINAL_SHARE * door.plan.total, 0.5 * door.left)
+    least_rows = max(LEAST_SHARE * total, float(settings.min_cluster_size or 0))
+    found = find_clusters(engine, door, grid, cells, total, reserve, least_rows)
+    step = CELL_STEPS + 1
+    if isinstance(found.partition, Everything) and door.left - reserve > _WORTH_A_STEP * door.plan.total:
+        cells = move_cells(stepper, step, Centres(cells.places, cells.errors), door.left - reserve)
+        step += 1
+    # Rows that were cut along lines are in the parts already.
+    move = found.partition.name() if isinstance(found.partition, Cuts) else found.partition.move()
+    exact_counts = engine.move(move, found.partition.n_clusters)
+    groups = _adding_up(stepper.counted(step, exact_counts, COUNT_PART * door.left, found.partition.n_clusters), total)
+    start = _means_of_cells(cells, found.partition, grid)
+    centres = _doubted(stepper.moved(step, groups, start, door.left), groups, grid)
+    return _Clusters(centres, groups, found.partition, cells, found.certainty)
 
-    Where noise hides what lies between leaves, they stay as they are, without a hierarchy. If nothing is surely apart, all
-    rows are one cluster. Otherwise what is surely apart is undone, and among the next levels
-    of the hierarchy one is chosen by the silhouette of the rows: how much nearer they are to their own centre than
-    to the next one.
+
+def _described(
+    engine: Engine, door: Door, grid: Grid, spread: float, found: _Clusters, settings: Settings, total: float
+) -> tuple[Histograms | None, Figures | None]:
+    """Return histograms of the final clusters and how good these are, where that was asked for."""
+    if not settings.profiles or found.cells is None:
+        return None, None
+    if isinstance(found.partition, Nearest):  # its centres have moved since
+        engine.route(found.partition.move())
+    histograms = draw_histograms(engine, door, grid, found.centres, found.cells.spread, settings.profile_names)
+    figures = draw_figures(engine, door, grid, found.partition, found.centres.places, found.cells, spread, total)
+    return histograms, figures
+
+
+def _start(cells: Cells, n_clusters: int, grid: Grid) -> Centres:
+    """Return k centres: cells merged by weighted k-means; with too few cells, the largest are doubled. Post-processing."""
+    places, cluster = k_means(cells.places, cells.sizes, n_clusters)
+    sizes = np.bincount(cluster, cells.sizes)
+    while len(places) < n_clusters:
+        largest = int(np.argmax(sizes))
+        shift = np.zeros(grid.n_columns)
+        shift[len(places) % grid.n_columns] = cells.spread
+        places = np.vstack([places, np.clip(places[largest] - shift, 0, grid.last_place)])
+        places[largest] = np.clip(places[largest] + shift, 0, grid.last_place)
+        sizes[largest] /= 2
+        sizes = np.append(sizes, sizes[largest])
+    return Centres(places, np.zeros_like(places))
+
+
+def _means_of_cells(cells: Cells, partition: Partition, grid: Grid) -> Centres:
+    """Return the mean of the cells of each cluster, where its centre may start; of all cells where it has none.
+
+    Rows that noise may have made do not count, unless a cluster has no others: such cells may lie anywhere.
     """
-    if len(sizes) == 1:
-        return _Found(means, np.zeros(1, dtype=np.int64), means)
-    if hidden_by_noise(means):
-        return _Found(means, np.arange(len(sizes)), hidden=True)
-    bridges, inhabited = measure_bridges(engine, door, means, sizes, size_errors)
-    joined = join_leaves(bridges, inhabited, means.places)
-    joins, fewest = joined.joins, joined.n_surely_apart()
-    most = min(len(sizes), fewest + MOST_LEVELS - 1) if fewest > 1 else 1
-    level = _best_level(engine, door, means, sizes, [joins.tops(k) for k in range(fewest, most + 1)])
-    group = joins.groups(fewest + level)
-    return _Found(group_means(means, sizes, group), group, means, bridges, joins)
+    cluster = partition.clusters(np.rint(cells.places).astype(np.int64))
+    is_member = np.eye(partition.n_clusters)[cluster].T
+    member = is_member * np.maximum(cells.sizes - _MADE_BY_NOISE * cells.size_error, 0.0)
+    for others in (is_member * cells.sizes, np.broadcast_to(cells.sizes, is_member.shape)):
+        member = np.where(member.any(axis=1, keepdims=True), member, others)
+    part = member / member.sum(axis=1, keepdims=True)
+    return Centres(part @ cells.places, np.sqrt(part**2 @ cells.errors**2))
 
 
-def _best_level(
-    engine: Engine, door: Door, means: Means, sizes: NDArray[np.float64], levels: list[NDArray[np.int64]]
-) -> int:
-    """Return the index of the level with the best silhouette, chosen privately; `levels` hold the group of every leaf.
+def _adding_up(groups: Groups, total: float) -> Groups:
+    """Return groups whose sizes add up to the number of all rows, as known from the tree."""
+    n_groups = len(groups.sizes)
+    sizes = groups.sizes + (total - groups.sizes.sum()) / n_groups
+    return Groups(groups.numbers, sizes, groups.size_errors, groups.low, groups.high)
 
-    From one level to the next one group falls into two, so most centres belong to many levels.
 
-    Privacy
-    -------
-    Released: the index of a level. Each score is a sum over rows of at most one silhouette of at most `STEPS`, never
-    negative: one row raises all scores by amounts within ``[0, STEPS]``. Argument: ``docs/privacy/bridges.md``; tests that
-    try to break it: ``tests/privacy/test_neighbours.py``.
+def _doubted(centres: Centres, groups: Groups, grid: Grid) -> Centres:
+    """Return centres whose stated errors are those of a guess where a cluster is not clearly larger than noise.
+
+    There the noisy sum was divided by a number that may be several times too large or too small. Post-processing.
     """
-    if len(levels) == 1:
-        return 0
-    groups = np.unique(levels)
-    leaves_of = [next(level == group for level in levels if (level == group).any()) for group in groups]
-    centres = np.array([np.average(means.places[leaves], axis=0, weights=sizes[leaves]) for leaves in leaves_of])
-    taken = np.array([np.isin(groups, level) for level in levels])
-    exact_scores = engine.silhouettes(np.rint(centres).astype(np.int64), taken, STEPS)
-    [chosen] = door.select(LEVEL, None, [exact_scores], [STEPS])
-    return chosen
+    guess = (grid.last_place + 1.0) / np.sqrt(12.0)  # of a place that may be anywhere
+    doubtful = groups.sizes < CLEAR_SIZE * groups.size_errors
+    return Centres(centres.places, np.where(doubtful[:, None], np.maximum(centres.errors, guess), centres.errors))
 
 
-def _summed_cells(found: _Found, leaf_sizes: NDArray[np.float64], leaf_errors: NDArray[np.float64]) -> Cells:
-    """Return merged leaves as clusters whose sizes are the sums of theirs."""
-    member = np.eye(len(found.means.places))[found.cluster_of_leaf].T
-    return Cells(found.means, member @ leaf_sizes, np.sqrt(member @ leaf_errors**2))
+def _paper_clustering(
+    engine: Engine, door: Door, schema: Schema, settings: Settings, grid: Grid, noisy_total: int
+) -> Clustering:
+    """Return the clusters of the paper's variant: its leaves, merged if k is given."""
+    if settings.max_depth > 0:
+        grid = Grid.with_intervals(schema, choose_n_intervals(engine, door, noisy_total, grid.n_columns))
+        engine.encode(grid)
+    tree = grow(engine, door, grid, paper_rule(door, settings, grid), noisy_total)
+    sizes = np.array([float(node.noisy_count) for node in tree.nodes])
+    errors = np.array([door.deviation(COUNT, node.level) for node in tree.nodes])
+    numbers = tree.leaf_numbers
+    leaves = domain_means(engine, door, grid, numbers, sizes[numbers])
+    centres, cluster_of_leaf = merged_leaves(leaves, sizes[numbers], settings.n_clusters)
+    member = np.eye(len(centres.places))[cluster_of_leaf].T
+    shape = centres.places.shape
+    groups = Groups(
+        list(range(shape[0])),
+        member @ sizes[numbers],
+        np.sqrt(member @ errors[numbers] ** 2),
+        np.zeros(shape, dtype=np.int64),
+        np.broadcast_to(grid.last_place, shape),
+    )
+    partition = Nearest(np.rint(centres.places).astype(np.int64))
+    found = _Clusters(centres, groups, partition, None)
+    return _clustering(grid, tree, sizes, errors, found, cluster_of_leaf)
+
+
+def _ranks(groups: Groups) -> NDArray[np.int64]:
+    """Return the number that each group has among all, the largest first."""
+    return np.argsort(np.argsort(-groups.sizes, kind="stable"))
 
 
 def _clustering(
     grid: Grid,
-    grown: GrownTree,
-    sizes: NDArray[np.float64],
-    size_errors: NDArray[np.float64],
-    found: _Found,
-    cells: Cells,
+    tree: GrownTree,
+    node_sizes: NDArray[np.float64],
+    node_size_errors: NDArray[np.float64],
+    found: _Clusters,
+    cluster_of_leaf: NDArray[np.int64],
+    histograms: Histograms | None = None,
+    figures: Figures | None = None,
 ) -> Clustering:
     """Return the clusters in the data's units, largest first. Post-processing."""
-    measured = grid.measured
-    order = np.argsort(-cells.sizes, kind="stable")
-    rank = np.argsort(order)
-    cluster_of_leaf = rank[found.cluster_of_leaf]
-    hierarchy = None
-    if found.leaf_means is not None:
-        hierarchy = hierarchy_of(grown, measured.values(found.leaf_means.places), found.bridges, found.joins)
+    rank = _ranks(found.groups)
+    order = np.argsort(rank)
+    cluster_of_leaf = rank[cluster_of_leaf]
     return Clustering(
-        centres=measured.values(cells.means.places[order]),
-        centre_errors=measured.step * cells.means.errors[order],
-        sizes=np.maximum(cells.sizes[order], 0.0),
-        size_errors=cells.size_errors[order],
+        centres=grid.values(found.centres.places[order]),
+        centre_errors=grid.step * found.centres.errors[order],
+        sizes=np.maximum(found.groups.sizes[order], 0.0),
+        size_errors=found.groups.size_errors[order],
+        certainty=None if found.certainty is None else found.certainty[order],
+        partition=found.partition.renumbered(rank),
+        cells=found.cells,
         grid=grid,
-        tree=grown,
-        node_sizes=sizes,
-        node_size_errors=size_errors,
+        tree=tree,
+        node_sizes=node_sizes,
+        node_size_errors=node_size_errors,
         cluster_of_leaf=cluster_of_leaf,
-        hierarchy=hierarchy,
-        # After Lloyd steps the engine's nodes are the cells, in the order before sorting by size.
-        cluster_of_node=grown.by_node(cluster_of_leaf) if cells.of_node is None else rank[cells.of_node],
+        histograms=None if histograms is None else histograms.ordered(order),
+        figures=figures,
     )

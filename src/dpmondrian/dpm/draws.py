@@ -6,37 +6,43 @@ from dpmondrian.privacy import HALF_WIDTHS, RADII, ROWS, Draw, Kind
 
 __all__ = [
     "ALL_DRAWS",
-    "BRIDGE",
     "CATEGORY_SUMS",
     "CELL_COUNT",
     "CLIPPED_SUMS",
     "COARSE_SUMS",
     "COUNT",
+    "DISTANCES",
     "DOMAIN_SUMS",
+    "GRID",
     "INTERVAL_SIZE",
-    "LEVEL",
-    "RADIUS",
+    "LINES",
+    "PROFILES",
+    "QUALITY",
     "SPLIT",
 ]
 
 COUNT = Draw("count", Kind.NOISE, ROWS, skippable_from=1)
-"""Rows of every node of a level. The tree may end before the last level; all rows are always counted."""
+"""All rows (level 0), then the rows on both sides of every cut of a level."""
 SPLIT = Draw("split", Kind.CHOICE, "score steps", skippable_from=0)
 """The cut of every open node of a level."""
-BRIDGE = Draw("bridge", Kind.NOISE, ROWS, skippable_from=0)
-"""Rows on the way between two leaves; not measured where there is one leaf, or noise would hide them."""
-LEVEL = Draw("level", Kind.CHOICE, "silhouette steps", skippable_from=0)
-"""Which level of the hierarchy makes the clusters; no choice where one is left."""
 COARSE_SUMS = Draw("coarse sums", Kind.NOISE, HALF_WIDTHS)
-"""A first centre of every leaf, within its box."""
-RADIUS = Draw("radius", Kind.CHOICE, ROWS)
-"""How far rows are from the centres known so far."""
+"""A first centre of every large part of the tree, within its box."""
+CELL_COUNT = Draw("cell count", Kind.NOISE, ROWS)
+"""Rows nearest to every centre."""
+DISTANCES = Draw("distances", Kind.NOISE, ROWS)
+"""How far rows are from the centres known so far, over all of them."""
 CLIPPED_SUMS = Draw("clipped sums", Kind.NOISE, RADII)
-"""Better centres, from displacements clipped to the radius."""
+"""Better centres, from displacements clipped to a radius."""
 CATEGORY_SUMS = Draw("category sums", Kind.NOISE, HALF_WIDTHS)
 """Rows of every category."""
-CELL_COUNT = Draw("cell count", Kind.NOISE, ROWS, skippable_from=0)
-"""Rows nearest to every centre; where leaves stay as they are, their sizes are known."""
+GRID = Draw("grid", Kind.NOISE, ROWS)
+"""Rows in the bins of a grid over few columns: hills that are apart are clusters."""
+LINES = Draw("lines", Kind.NOISE, ROWS)
+"""Rows of parts along directions, in bins: where there is a valley, two clusters are apart."""
+PROFILES = Draw("profiles", Kind.NOISE, ROWS)
+"""Rows of every cluster in the bins of every column."""
+QUALITY = Draw("quality", Kind.NOISE, HALF_WIDTHS)
+"""How far rows are from their own centre, and how much nearer that is than the next one, over all rows."""
 INTERVAL_SIZE = Draw("interval size", Kind.CHOICE, "gap ranks / 100")
 """How fine the grid of cuts is, in the paper's variant."""
 DOMAIN_SUMS = Draw("sums", Kind.NOISE, RADII)
@@ -45,13 +51,15 @@ DOMAIN_SUMS = Draw("sums", Kind.NOISE, RADII)
 ALL_DRAWS = (
     COUNT,
     SPLIT,
-    BRIDGE,
-    LEVEL,
     COARSE_SUMS,
-    RADIUS,
+    CELL_COUNT,
+    DISTANCES,
     CLIPPED_SUMS,
     CATEGORY_SUMS,
-    CELL_COUNT,
+    GRID,
+    LINES,
+    PROFILES,
+    QUALITY,
     INTERVAL_SIZE,
     DOMAIN_SUMS,
 )

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
 from dpmondrian.common import checks as check
 from dpmondrian.common.checks import is_number
-from dpmondrian.dpm.plan import DEFAULT_SHARES, DEFAULT_SHARES_WITH_K, PAPER_SHARES
+from dpmondrian.dpm.plan import MOST_LEVELS, PAPER_SHARES, default_shares
 from dpmondrian.engines import MISSING_RULES
 from dpmondrian.exceptions import ParameterError, WayOut
-from dpmondrian.schema import MOST_DIRECTIONS, Bounds, GivenBounds, Schema
+from dpmondrian.schema import Bounds, GivenBounds, Schema
 
 __all__ = ["DEFAULTS", "Settings", "check_columns", "checked_settings"]
 
@@ -27,25 +27,28 @@ DEFAULTS: Mapping[str, Any] = MappingProxyType(
         "person_id": None,
         "on_missing": "error",
         "max_depth": None,
-        "windows": 128,
+        "windows": None,
         "t": 0.3,
         "q": 1 / 12,
         "alpha": None,
         "min_cluster_size": None,
         "budget_shares": None,
-        "directions": 0,
-        "accountant": "zcdp",
+        "accountant": "auto",
+        "profiles": True,
     }
 )
 """The parameters of `DPM` where nothing else is said: all that a run needs besides bounds."""
 
-ALPHA, ALPHA_WITH_K = 5.0, 3.0
-"""Weight of emptiness: the paper's, and a lower one that cuts more often where leaves will be merged.
+ALPHA, PAPER_ALPHA = 3.0, 5.0
+"""Weight of emptiness: the paper's, and a lower one that cuts more often, since leaves are only a start for the cells."""
 
-The lower one was chosen on UCI Letters; on other data it made no clear difference (README, "Quality and speed")."""
+PAPER_DEPTH = 7
 
-DEPTH, DEPTH_WITH_K = 12, 7
-"""Levels of the tree: the paper's 7, and more where nodes may try again and the tree need not be even."""
+_CODES = 2048
+"""Windows of all columns together, as long as each gets between 128 and 1,024: one pass over the rows should fit the processor's cache."""
+
+LEAST_SHARE = 0.02
+"""Least share of the budget that may be given: less, and draws that are planned on the way might have nothing left."""
 
 LARGEST_SCORE_SLOPE = 31.0
 """With counts up to 2**40 this keeps every score within 64 bits (``docs/privacy/splits.md``)."""
@@ -58,31 +61,44 @@ class Settings:
     epsilon: float
     delta: float
     variant: str
-    shares: Mapping[str, float]
+    shares: Mapping[str, float] | None
     max_depth: int
-    windows: int
+    windows: int | None
     t: float
     q: float
-    alpha: float | None
+    alpha: float
     min_cluster_size: int | None
     n_clusters: int | None
     rows_per_person: int
     person_id: str | None = None
-    directions: int = 0
     categories: str = "none"
-    accountant: str = "zcdp"
+    accountant: str = "auto"
+    profiles: bool | tuple[str, ...] = False
+
+    @property
+    def chosen_shares(self) -> Mapping[str, float]:
+        """Shares of the budget, after `for_columns` has chosen them."""
+        assert self.shares is not None
+        return self.shares
+
+    def for_columns(self, n_columns: int) -> Settings:
+        """Return the settings of a run on so many columns: what nobody chose is chosen by public rules."""
+        shares = default_shares(self.n_clusters, self.variant, n_columns, bool(self.profiles))
+        windows = min(max(_CODES // n_columns, 128), 1024)
+        return replace(self, shares=self.shares or shares, windows=self.windows or 2 ** round(math.log2(windows)))
 
     def beyond_privacy(self) -> dict[str, Any]:
-        """Return the estimator's parameters that the privacy statement does not hold, by their names there.
-
-        Directions are named where there are any.
-        """
+        """Return the estimator's parameters that the privacy statement does not hold, by their names there."""
         values = asdict(self)
-        values["budget_shares"] = dict(values.pop("shares"))
+        values["budget_shares"] = values.pop("shares")
+        values["profiles"] = self.profiles if isinstance(self.profiles, bool) else list(self.profiles)
         stated = ["epsilon", "delta", "variant", "rows_per_person", "accountant", "categories"]
-        if not self.directions:
-            stated.append("directions")
         return {name: value for name, value in values.items() if name not in stated}
+
+    @property
+    def profile_names(self) -> tuple[str, ...] | None:
+        """The columns that have profiles; None where all have, or none."""
+        return None if isinstance(self.profiles, bool) else self.profiles
 
     @property
     def paper(self) -> bool:
@@ -91,7 +107,7 @@ class Settings:
 
     @property
     def finds_k(self) -> bool:
-        """Whether the data decides about the number of clusters by valleys and bridges."""
+        """Whether the data decides about the number of clusters."""
         return self.n_clusters is None and not self.paper
 
 
@@ -112,24 +128,22 @@ def checked_settings(
     alpha: Any,
     min_cluster_size: Any,
     budget_shares: Any,
-    directions: Any = 0,
     accountant: Any,
+    profiles: Any = True,
 ) -> Settings:
     """Return checked parameters of `DPM`; raise `ParameterError` if one breaks its rule. Bounds are checked with a table."""
     variant = check.check_choice("variant", variant, ("default", "paper"))
     check.check_choice("on_missing", on_missing, tuple(MISSING_RULES))
-    finds_k = n_clusters is None and variant == "default"
     delta = _checked_delta(delta, variant)
-    t, q, alpha = _checked_score(t, q, alpha, n_clusters, variant)
+    t, q, alpha = _checked_score(t, q, alpha, variant)
+    profiles = _checked_profiles(profiles, variant)
     return Settings(
         epsilon=check.check_epsilon(epsilon),
         delta=delta,
         variant=variant,
-        shares=_checked_shares(budget_shares, _default_shares(n_clusters, variant)),
-        max_depth=_limited(
-            "max_depth", (DEPTH if finds_k else DEPTH_WITH_K) if max_depth is None else max_depth, 0, 12
-        ),
-        windows=check.check_integer("windows", windows, 2, 2**14, "The default is 128."),
+        shares=_checked_shares(budget_shares, default_shares(n_clusters, variant, 4, bool(profiles))),
+        max_depth=_limited("max_depth", _depth(n_clusters, variant) if max_depth is None else max_depth, 0, 12),
+        windows=None if windows is None else _limited("windows", windows, 2, 2**14),
         t=t,
         q=q,
         alpha=alpha,
@@ -139,14 +153,50 @@ def checked_settings(
             "rows_per_person", rows_per_person, 1, 10**6, "Pass the maximum number of rows per person."
         ),
         person_id=_checked_person_id(person_id),
-        directions=_checked_directions(directions, variant),
         categories=GivenBounds(bounds).category_use,
         accountant=_checked_accountant(accountant, delta, variant),
+        profiles=profiles,
     )
 
 
+def _checked_profiles(profiles: Any, variant: str) -> bool | tuple[str, ...]:
+    """Return of which columns there are histograms: True for all, False for none, as always in the paper's variant, or names."""
+    if isinstance(profiles, bool):
+        return profiles and variant != "paper"
+    names = isinstance(profiles, list | tuple) and all(isinstance(name, str) for name in profiles)
+    if not names or not profiles or len(set(profiles)) < len(profiles):
+        raise ParameterError(
+            parameter="profiles",
+            rule="must be True (all columns), False (none), or a list of different column names",
+            value=profiles,
+            way_out="Leave profiles=True for histograms of all columns.",
+        )
+    if variant == "paper":
+        raise ParameterError(
+            parameter="profiles",
+            rule="must be True or False with variant='paper', which has none",
+            value=profiles,
+            way_out="Use variant='default' for profiles.",
+        )
+    return tuple(profiles)
+
+
+def _depth(n_clusters: Any, variant: str) -> int:
+    """Return the most levels of a tree: the paper's, or as many as give every cluster a few leaves."""
+    many = isinstance(n_clusters, int) and n_clusters > 2 ** (MOST_LEVELS - 3)
+    return PAPER_DEPTH if variant == "paper" else MOST_LEVELS + 2 * many
+
+
 def check_columns(schema: Schema, settings: Settings) -> None:
-    """Refuse columns of categories where they cannot be used."""
+    """Refuse columns of categories where they cannot be used, and profiles of columns that there are not."""
+    unknown = [name for name in settings.profile_names or () if name not in schema.names]
+    if unknown:
+        raise ParameterError(
+            parameter="profiles",
+            rule="must name columns of the table",
+            value=unknown,
+            hint=f"{check.nearest_names(unknown, schema.names)} Available columns: {list(schema.names)!r}.",
+        )
     if schema.categories and settings.paper:
         raise ParameterError(
             parameter="variant",
@@ -188,44 +238,22 @@ def _checked_person_id(person_id: Any) -> str | None:
 
 def _checked_accountant(accountant: Any, delta: float, variant: str) -> str:
     """Return how costs become an epsilon; the composed privacy loss is for Gaussian noise in the default variant."""
-    chosen = check.check_choice("accountant", accountant, ("zcdp", "pld"))
+    chosen = check.check_choice("accountant", accountant, ("auto", "zcdp", "pld"))
     if chosen == "pld" and (delta == 0.0 or variant == "paper"):
         reason = "delta=0, where epsilons add up" if delta == 0.0 else "variant='paper', which adds epsilons up"
         raise ParameterError(
             parameter="accountant",
-            rule=f"must be 'zcdp' with {reason}",
+            rule=f"must be 'auto' or 'zcdp' with {reason}",
             value=chosen,
-            way_out="Leave accountant='zcdp'.",
+            way_out="Leave accountant='auto'.",
         )
     return chosen
 
 
-def _checked_directions(directions: Any, variant: str) -> int:
-    """Return the number of public directions along which cuts may be made; the paper's variant has none."""
-    number = check.check_integer("directions", directions, 0, MOST_DIRECTIONS, "Use 0 to cut along columns only.")
-    if number and variant == "paper":
-        raise ParameterError(
-            parameter="directions",
-            rule="must be 0 with variant='paper', which cuts along columns only",
-            value=number,
-            way_out="Use variant='default' for other directions.",
-        )
-    return number
-
-
-def _checked_score(t: Any, q: Any, alpha: Any, n_clusters: Any, variant: str) -> tuple[float, float, float | None]:
-    """Return t, q and alpha with ``0 < 2q <= t <= 1``, ``q < 1/2``, ``alpha > 0``, not too steep; no alpha where it has no use."""
-    finds_k = n_clusters is None and variant == "default"
-    if finds_k and alpha is not None:
-        raise ParameterError(
-            parameter="alpha",
-            of="DPM",
-            rule="is the weight of emptiness, which is scored only with 'n_clusters' and in variant='paper'",
-            value=alpha,
-            way_out="Leave alpha=None.",
-        )
+def _checked_score(t: Any, q: Any, alpha: Any, variant: str) -> tuple[float, float, float]:
+    """Return t, q and alpha with ``0 < 2q <= t <= 1``, ``q < 1/2``, ``alpha > 0``, not too steep."""
     if alpha is None:
-        alpha = ALPHA if finds_k or variant == "paper" else ALPHA_WITH_K
+        alpha = PAPER_ALPHA if variant == "paper" else ALPHA
     if not is_number(q) or not 0.0 < q < 0.5:
         raise ParameterError(
             parameter="q", rule="must be a number with 0 < q < 0.5", value=q, way_out="The default is 1/12."
@@ -242,7 +270,7 @@ def _checked_score(t: Any, q: Any, alpha: Any, n_clusters: Any, variant: str) ->
             parameter="alpha",
             rule="must be None or a positive finite number",
             value=alpha,
-            way_out="The default is None, which means 5, or 3 with n_clusters.",
+            way_out="The default is None, which means 3, or 5 in the paper's variant.",
         )
     if alpha + t / q > LARGEST_SCORE_SLOPE:
         name, value = ("q", q) if t / q > LARGEST_SCORE_SLOPE / 2 else ("alpha", alpha)
@@ -251,25 +279,21 @@ def _checked_score(t: Any, q: Any, alpha: Any, n_clusters: Any, variant: str) ->
             rule=f"must be such that alpha + t / q <= {LARGEST_SCORE_SLOPE:g}, so that scores are exact (alpha is {alpha:g}, "
             f"t / q is {t / q:g})",
             value=value,
-            way_out="Decrease 'alpha', or increase 'q'; the defaults are 5 and 1/12.",
+            way_out="Decrease 'alpha', or increase 'q'; the defaults are 3 and 1/12.",
         )
-    return float(t), float(q), None if finds_k else float(alpha)
+    return float(t), float(q), float(alpha)
 
 
-def _default_shares(n_clusters: Any, variant: str) -> Mapping[str, float]:
-    if variant == "paper":
-        return PAPER_SHARES
-    return DEFAULT_SHARES if n_clusters is None else DEFAULT_SHARES_WITH_K
-
-
-def _checked_shares(shares: Any, default: Mapping[str, float]) -> dict[str, float]:
-    """Return budget shares by name: all names of `default`, positive, summing to one."""
+def _checked_shares(shares: Any, default: Mapping[str, float]) -> dict[str, float] | None:
+    """Return budget shares by name: all names of `default`, positive, summing to one. None leaves them to `for_columns`."""
     if shares is None:
-        return dict(default)
+        return None
     if not isinstance(shares, Mapping) or set(shares) != set(default):
         raise _refused_shares(f"must be a mapping with the keys {sorted(default)}", shares, default)
     if not all(is_number(share) and share > 0 for share in shares.values()):
         raise _refused_shares("must be a mapping to positive numbers", dict(shares), default)
+    if default is not PAPER_SHARES and min(shares.values()) < LEAST_SHARE:
+        raise _refused_shares(f"must be a mapping to shares of at least {LEAST_SHARE:g}", dict(shares), default)
     total = math.fsum(shares.values())
     if abs(total - 1.0) > 1e-9:
         raise _refused_shares(f"must be shares that sum to one (they sum to {total:g})", dict(shares), default)

@@ -3,29 +3,63 @@
 from __future__ import annotations
 
 from dpmondrian.engines.base import Engine, Splits, check_n_rows
-from dpmondrian.engines.coded import CodedBlock
-from dpmondrian.engines.grid import Grid
+from dpmondrian.engines.coded import (
+    MISSING_RULES,
+    CodedBlock,
+    clipped_rows,
+    coded_blocks,
+    missing_value_error,
+    view_of,
+)
+from dpmondrian.engines.grid import PLACES, Grid
 from dpmondrian.engines.local import LocalEngine, LocalSource
-from dpmondrian.engines.missing import MISSING_RULES, clipped_rows, missing_value_error
-from dpmondrian.engines.questions import Question
-from dpmondrian.engines.resources import Resources
+from dpmondrian.engines.questions import (
+    AllTogether,
+    BinCounts,
+    ByMap,
+    CutAlong,
+    CutAndName,
+    DistanceSums,
+    LineCounts,
+    Move,
+    Named,
+    Question,
+    ToNearest,
+)
 from dpmondrian.engines.sources import EngineSource, carried, open_source
-from dpmondrian.engines.views import view_of
+from dpmondrian.engines.store import Resources
+from dpmondrian.kernels.lines import PARTS, STEPS
+from dpmondrian.kernels.profiles import CLUSTER_STEP
 
 __all__ = [
+    "CLUSTER_STEP",
     "MISSING_RULES",
+    "PARTS",
+    "PLACES",
+    "STEPS",
+    "AllTogether",
+    "BinCounts",
+    "ByMap",
     "CodedBlock",
+    "CutAlong",
+    "CutAndName",
+    "DistanceSums",
     "Engine",
     "EngineSource",
     "Grid",
+    "LineCounts",
     "LocalEngine",
     "LocalSource",
+    "Move",
+    "Named",
     "Question",
     "Resources",
     "Splits",
+    "ToNearest",
     "carried",
     "check_n_rows",
     "clipped_rows",
+    "coded_blocks",
     "missing_value_error",
     "open_source",
     "view_of",

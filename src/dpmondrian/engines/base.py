@@ -37,7 +37,7 @@ class Engine(ABC):
     """Rows in nodes of a growing tree. All rows begin in node 0. Use it as a context manager: leaving it frees what it holds.
 
     `nodes` lists node numbers; answers come in that order. Histograms are over all columns of the grid; sums, centres and
-    distances are in places of its measured columns.
+    distances are in places of its columns.
     """
 
     def __init__(self) -> None:
@@ -84,61 +84,70 @@ class Engine(ABC):
         """Return the moves that bring a row to its node if `n_done` of them were made: the others, or fewer that do the same.
 
         Where a row is after it went to its nearest centre does not depend on where it was before, so only the last such move
-        counts. Cuts before it stay: rows that lie together find their centre sooner.
+        counts. Cuts before it stay: rows that lie together find their centre sooner. Nothing that was before rows began anew counts.
         """
         moves = self._moves[n_done:]
+        anew = max(
+            (i for i, move in enumerate(moves) if isinstance(move, ask.AllTogether | ask.CutAndName | ask.ByMap)),
+            default=0,
+        )
+        moves = moves[anew:]
         last = max((i for i, move in enumerate(moves) if isinstance(move, ask.ToNearest)), default=0)
-        return [move for move in moves[:last] if not isinstance(move, ask.ToNearest)] + moves[last:]
+        return [move for move in moves[:last] if not isinstance(move, ask.ToNearest | ask.Named)] + moves[last:]
 
     def histograms(self, nodes: list[int]) -> NDArray[np.int64]:
         """Return rows per node, column and code, shape (n_nodes, n_columns, most_codes)."""
         return self.total(ask.Histograms(nodes, self._grid.n_columns, self._grid.most_codes))
 
-    def route(self, splits: Splits) -> None:
-        """Move the rows of cut nodes to their children; done together with the next question."""
-        self._moves.append(splits)
+    def route(self, move: Move) -> None:
+        """Move rows, such as those of cut nodes to their children; done together with the next question."""
+        self._moves.append(move)
 
     def regroup(self, centres: NDArray[np.int64]) -> NDArray[np.int64]:
         """Move every row to the node numbered like its nearest centre; return the rows per centre.
 
         Squared distances are in places, exact; the lowest number wins a tie.
         """
-        self._moves.append(ask.ToNearest(centres))
-        return self.total(ask.NodeCounts(len(centres)))
+        return self.move(ask.ToNearest(centres), len(centres))
 
-    def bridge_counts(
-        self, centres: NDArray[np.int64], pair_of: NDArray[np.int64], n_pairs: int, n_bins: int
-    ) -> NDArray[np.int64]:
-        """Return how many rows lie along the ways between pairs of centres, by pair and bin, then how many others per centre.
+    def move(self, move: Move, n_nodes: int) -> NDArray[np.int64]:
+        """Move every row to its node by a public rule; return the rows per node, of which there are `n_nodes`."""
+        self._moves.append(move)
+        return self.total(ask.NodeCounts(n_nodes))
 
-        A row counts once: for its two nearest centres, or for the nearest alone. `pair_of` numbers the pairs, -1 for none.
-        """
-        return self.total(ask.BridgeCounts(centres, pair_of, n_pairs, n_bins))
+    def grid_counts(self, widths: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[np.int64]:
+        """Return the rows in the bins of a grid, of so many places along each column."""
+        return self.total(ask.GridCounts(widths, shape))
 
-    def silhouettes(self, centres: NDArray[np.int64], taken: NDArray[np.bool_], steps: int) -> NDArray[np.int64]:
-        """Return for each choice of centres the sum over rows of ``1 - nearest / second-nearest`` distance, in steps.
+    def line_counts(self, question: ask.LineCounts) -> NDArray[np.int64]:
+        """Return rows of nodes along directions, in bins and parts of a row, shape (n_lines, n_bins)."""
+        return self.total(question)
 
-        `taken` has shape (n_choices, n_centres).
-        """
-        return self.total(ask.Silhouettes(centres, taken, steps))
+    def bin_counts(self, question: ask.BinCounts) -> NDArray[np.int64]:
+        """Return rows of nodes in bins of columns, column after column."""
+        return self.total(question)
+
+    def distance_sums(self, question: ask.DistanceSums) -> NDArray[np.int64]:
+        """Return sums over all rows of how far they are from centres, and of their silhouettes."""
+        return self.total(question)
 
     def box_sums(self, nodes: list[int], middle: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return per node the sum of ``place - middle[node]``, shape (n_nodes, n_columns)."""
         return self.total(ask.BoxSums(nodes, middle))
 
-    def radius_counts(
+    def distance_counts(
         self,
         nodes: list[int],
         centre: NDArray[np.int64],
         thresholds: NDArray[np.int64],
         norm: int,
-        columns: NDArray[np.int64] | None = None,
+        columns: NDArray[np.int64],
     ) -> NDArray[np.int64]:
-        """Return how many rows first fit within each radius around their node's centre.
+        """Return how many rows first fit within each distance from their node's centre, in the `columns` only.
 
-        With `columns` distances are in these measured columns only, which `centre` then has.
+        `thresholds` are ascending, squared for norm 2; the last count is of the rows beyond all.
         """
-        return self.total(ask.RadiusCounts(nodes, self._columns(columns), centre, thresholds, norm))
+        return self.total(ask.DistanceCounts(nodes, columns, centre, thresholds, norm))
 
     def clipped_sums(
         self,
@@ -146,10 +155,7 @@ class Engine(ABC):
         centre: NDArray[np.int64],
         radius: NDArray[np.int64],
         norm: int,
-        columns: NDArray[np.int64] | None = None,
+        columns: NDArray[np.int64],
     ) -> NDArray[np.int64]:
-        """Return per node the sum of displacements from its centre, shortened to its radius; in `columns` only, if given."""
-        return self.total(ask.ClippedSums(nodes, self._columns(columns), centre, radius, norm))
-
-    def _columns(self, columns: NDArray[np.int64] | None) -> NDArray[np.int64]:
-        return np.arange(self._grid.n_measured) if columns is None else columns
+        """Return per node the sum of displacements from its centre, shortened to its radius, in the `columns` only."""
+        return self.total(ask.ClippedSums(nodes, columns, centre, radius, norm))

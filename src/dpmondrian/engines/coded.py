@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,37 +10,74 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.engines.grid import Grid
-from dpmondrian.engines.missing import MISSING_RULES, missing_value_error
-from dpmondrian.engines.views import view_of
-from dpmondrian.kernels import compiled
-from dpmondrian.schema import Coordinates
+from dpmondrian.exceptions import DataError, WayOut
+from dpmondrian.kernels.compiled import quantise
+from dpmondrian.kernels.reference import DROP, ERROR, MIDDLE
+from dpmondrian.schema import Coordinates, Schema
 from dpmondrian.tables import PART_ROWS, Table
 
-__all__ = ["CodedBlock", "coded_blocks"]
+MISSING_RULES = {"error": ERROR, "drop": DROP, "middle": MIDDLE}
+
+
+def missing_value_error() -> DataError:
+    """Return the error for missing values; it says nothing about where or how many they are."""
+    return DataError(
+        "The table contains NaN, missing or infinite values.", WayOut.HANDLE_MISSING, because={"on_missing": "error"}
+    )
+
+
+def clipped_rows(block: NDArray[np.float64], schema: Schema, missing: int) -> NDArray[np.float64]:
+    """Return rows clipped to the bounds; missing values raise, become NaN (`DROP`), or become the middle."""
+    finite = np.isfinite(block)
+    if not finite.all():
+        if missing == ERROR:
+            raise missing_value_error()
+        block = np.where(finite, block, (schema.lower + schema.upper) / 2 if missing == MIDDLE else np.nan)
+    return np.clip(block, schema.lower, schema.upper)
+
+
+def view_of(table: Table, coordinates: Coordinates, on_missing: str) -> Table:
+    """Return a table with coordinates in its blocks; the table itself if they are the values."""
+    if coordinates.plain:
+        return table
+    names = coordinates.schema.names
+    return _View(
+        names=names,
+        named=table.named,
+        whole=(False,) * len(names),
+        n_rows=table.n_rows,
+        _source=table,
+        text_names=table.text_names,
+        of_rows=lambda block: coordinates.of_rows(block, fill_missing=on_missing == "middle"),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _View(Table):
+    """A table whose blocks are made from those of another one, its source."""
+
+    of_rows: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
+    def block(self, start: int) -> NDArray[np.float64]:
+        return self.of_rows(self._source.block(start))
+
+    def own_blocks(self) -> Iterator[NDArray[Any]]:
+        return self.blocks()
 
 
 @dataclass(frozen=True, repr=False)
 class CodedBlock:
-    """Some rows (sensitive), two small numbers per value: ``place = code * code_step + rest * rest_step``.
+    """Some rows (sensitive), two small numbers per value: ``place = code * code_step + rest * rest_step``."""
 
-    Attributes
-    ----------
-    codes : uint8 or uint16 array of shape (n_columns, n_rows)
-    rests : uint8 or uint16 array of shape (n_measured, n_rows)
-        Empty where a question needs codes only.
-    code_step, rest_step : float64 arrays of shape (n_measured,)
-    """
-
-    codes: NDArray[Any]
-    rests: NDArray[Any]
-    code_step: NDArray[np.float64]
-    rest_step: NDArray[np.float64]
+    codes: NDArray[Any]  # uint8 or uint16, shape (n_columns, n_rows)
+    rests: NDArray[Any]  # uint8 or uint16, shape (n_columns, n_rows); empty where a question needs codes only
+    code_step: NDArray[np.float64]  # shape (n_columns,)
+    rest_step: NDArray[np.float64]  # shape (n_columns,)
 
     @classmethod
     def of(cls, grid: Grid, codes: NDArray[Any], rests: NDArray[Any]) -> CodedBlock:
         """Return rows that were coded by a grid."""
-        measured = slice(grid.n_measured)
-        return cls(codes, rests, grid.places_per_code[measured].astype(np.float64), grid.rest_step[measured])
+        return cls(codes, rests, grid.places_per_code.astype(np.float64), grid.rest_step)
 
     @property
     def n_rows(self) -> int:
@@ -52,10 +89,9 @@ class CodedBlock:
         """What kernels take."""
         return self.codes, self.rests, self.code_step, self.rest_step
 
-    def places(self) -> NDArray[np.float64]:
-        """Return the rows' places, shape (n_measured, n_rows)."""
-        measured = self.codes[: len(self.rests)]
-        return measured * self.code_step[:, None] + self.rests * self.rest_step[:, None]
+    def places(self, columns: NDArray[np.int64] | slice = slice(None)) -> NDArray[np.float64]:
+        """Return the rows' places in all columns or some of them, shape (n_columns, n_rows)."""
+        return self.codes[columns] * self.code_step[columns, None] + self.rests[columns] * self.rest_step[columns, None]
 
 
 def coded_blocks(table: Table, coordinates: Coordinates, on_missing: str, grid: Grid) -> Iterator[CodedBlock]:
@@ -70,10 +106,10 @@ def coded_blocks(table: Table, coordinates: Coordinates, on_missing: str, grid: 
     for first_row in range(0, table.n_rows, PART_ROWS):
         view = view_of(table.between(first_row, first_row + PART_ROWS), coordinates, on_missing)
         codes = np.empty((grid.n_columns, view.n_rows), dtype=grid.code_type)
-        rests = np.empty((grid.n_measured, view.n_rows), dtype=grid.rest_type)
+        rests = np.empty((grid.n_columns, view.n_rows), dtype=grid.rest_type)
         filled = 0
         for block in view.own_blocks():
-            filled = compiled.quantise(
+            filled = quantise(
                 block.T, schema.lower, schema.upper, grid.origin, grid.inverse_step, grid.on_value, grid.last_place,
                 grid.places_per_code, grid.rest_step, MISSING_RULES[on_missing], codes, rests, filled,
             )  # fmt: skip

@@ -12,12 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.engines.missing import MISSING_RULES, clipped_rows
-from dpmondrian.engines.views import view_of
+from dpmondrian.engines.coded import MISSING_RULES, clipped_rows, view_of
 from dpmondrian.schema import Coordinates, Schema
 from dpmondrian.tables import Table, row_hashes
-
-__all__ = ["SortedColumns", "sampled_columns"]
 
 _NO_KEY = np.zeros(2, dtype=np.uint64)
 

@@ -12,13 +12,12 @@ What a code leaves of a place is its *rest*, in steps of `Grid.rest_step`:
 
 Whole-number columns get places on their values, and codes that hold the same number of values each. The indicators of a
 column of categories get 0 and one more place, so far apart as their weight says.
-The last columns may be directions (`dpmondrian.schema.coordinates`), which have codes and cuts and no places.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -27,33 +26,18 @@ from numpy.typing import NDArray
 
 from dpmondrian.schema import Column, Indicator, Schema
 
-__all__ = ["PLACES", "Grid"]
-
 PLACES = 2**16
-_MOST_WHOLE_VALUES = 2**15
-"""Whole-number columns with more values than this are gridded like continuous ones."""
-_INDICATOR_CODES = 5
-"""So many that a window of two codes fits between the values 0 and 1, where a cut sees no rows."""
+_MOST_WHOLE_VALUES = 2**15  # whole-number columns with more values than this are gridded like continuous ones
+_INDICATOR_CODES = 5  # so many that a window of two codes fits between the values 0 and 1, where a cut sees no rows
 
 
 @dataclass(frozen=True)
 class Grid:
     """Fixed-point coordinates and codes of every column. All arrays have shape (n_columns,).
 
-    Attributes
-    ----------
-    origin, step : float64
-        Place p stands for the value ``origin + step * p`` (whole numbers) or the interval
-        ``(origin + step * p, origin + step * (p + 1)]`` (continuous).
-    on_value : bool
-        Whether places stand for whole values.
-    n_codes, places_per_code, last_place : int64
-    stride : int
-        Distance between cuts in codes: 1 if intervals overlap by half, 2 if they are disjoint. Cut c separates
-        the codes below c from the rest; the first cut is 1.
-    n_measured : int
-        So many columns, the first ones, have places, in which sums and distances are taken. Along the others there are
-        only cuts.
+    Place p stands for the value ``origin + step * p`` where `on_value` (whole numbers), else for the interval
+    ``(origin + step * p, origin + step * (p + 1)]``. Cut c separates the codes below c from the rest; the first cut is 1, and the next
+    lies `stride` codes further: 1 if intervals overlap by half, 2 if they are disjoint.
     """
 
     schema: Schema
@@ -64,14 +48,11 @@ class Grid:
     places_per_code: NDArray[np.int64]
     last_place: NDArray[np.int64]
     stride: int
-    n_measured: int
 
     @classmethod
-    def with_windows(cls, schema: Schema, windows: int, n_measured: int | None = None) -> Grid:
+    def with_windows(cls, schema: Schema, windows: int) -> Grid:
         """Return the default grid: `windows` intervals per column, overlapping by half, public."""
-        return cls._of(
-            schema, [_layout(column, windows) for column in schema.centre_columns], stride=1, n_measured=n_measured
-        )
+        return cls._of(schema, [_layout(column, windows) for column in schema.centre_columns], stride=1)
 
     @classmethod
     def with_intervals(cls, schema: Schema, n_intervals: int) -> Grid:
@@ -79,7 +60,7 @@ class Grid:
         return cls._of(schema, [_continuous(column, 2 * n_intervals) for column in schema.centre_columns], stride=2)
 
     @classmethod
-    def _of(cls, schema: Schema, layouts: list[_Layout], stride: int, n_measured: int | None = None) -> Grid:
+    def _of(cls, schema: Schema, layouts: list[_Layout], stride: int) -> Grid:
         return cls(
             schema=schema,
             origin=np.array([layout.origin for layout in layouts]),
@@ -89,24 +70,6 @@ class Grid:
             places_per_code=np.array([layout.places_per_code for layout in layouts], dtype=np.int64),
             last_place=np.array([layout.last_place for layout in layouts], dtype=np.int64),
             stride=stride,
-            n_measured=len(layouts) if n_measured is None else n_measured,
-        )
-
-    @cached_property
-    def measured(self) -> Grid:
-        """The grid of the measured columns alone, which is all that centres, sums and distances know."""
-        if self.n_measured == self.n_columns:
-            return self
-        first = slice(self.n_measured)
-        return replace(
-            self,
-            schema=Schema(self.schema.columns[first]),
-            origin=self.origin[first],
-            step=self.step[first],
-            on_value=self.on_value[first],
-            n_codes=self.n_codes[first],
-            places_per_code=self.places_per_code[first],
-            last_place=self.last_place[first],
         )
 
     @property
@@ -156,6 +119,11 @@ class Grid:
         """Return the values that (real-valued) places stand for; the last axis runs over columns."""
         return self.origin + self.step * (places + np.where(self.on_value, 0.0, 0.5))
 
+    def places_of(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the (real-valued) places of released values: the way back from `values`, within the grid."""
+        places = (values - self.origin) / self.step - np.where(self.on_value, 0.0, 0.5)
+        return np.clip(places, 0.0, self.last_place)
+
     def sides(self, column: int, cut: int) -> tuple[int, int]:
         """Return where the codes below a cut end and those above it begin.
 
@@ -183,9 +151,9 @@ class Grid:
 
     @property
     def rest_type(self) -> np.dtype[Any]:
-        """The smallest type that holds every rest of the measured columns."""
+        """The smallest type that holds every rest."""
         largest = np.minimum(self.places_per_code - 1, self.last_place) // self.rest_step
-        return np.min_scalar_type(int(largest[: self.n_measured].max(initial=0)))
+        return np.min_scalar_type(int(largest.max(initial=0)))
 
     def cut_value(self, column: int, cut: int) -> float:
         """Return v such that the rows below the cut are those with value <= v."""
@@ -230,7 +198,7 @@ def _layout(column: Column, windows: int) -> _Layout:
         return _continuous(column, 2 * windows)
     origin = float(np.ceil(column.lower))
     if n_values <= windows:
-        places_per_code = PLACES // (2 * n_values)
+        places_per_code = (PLACES - 1) // (2 * (n_values - 1))  # from bound to bound as far as in any other column
         places_per_value = 2 * places_per_code
         n_codes = 2 * n_values - 1
     else:

@@ -16,8 +16,6 @@ from dpmondrian.engines.store import Kept, Store
 from dpmondrian.exceptions import DataError
 from dpmondrian.tables import PersonLimit, Progress, Stream, Table, kept_in_passes, one_kind
 
-__all__ = ["limited_stream"]
-
 _BYTES_PER_ROW = 160
 """That are held for a row while it is decided which are kept: its hashes, its position, and what sorting takes."""
 

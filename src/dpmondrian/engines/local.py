@@ -16,13 +16,10 @@ from dpmondrian.engines.coded import CodedBlock, coded_blocks
 from dpmondrian.engines.gaps import SortedColumns, sampled_columns
 from dpmondrian.engines.grid import Grid
 from dpmondrian.engines.limits import limited_stream
-from dpmondrian.engines.questions import Question
-from dpmondrian.engines.resources import Resources
-from dpmondrian.engines.store import Kept, Store
+from dpmondrian.engines.questions import Move, Question
+from dpmondrian.engines.store import Kept, Resources, Store
 from dpmondrian.schema import Coordinates
 from dpmondrian.tables import PART_ROWS, PersonLimit, Progress, Stream, Table
-
-__all__ = ["LocalEngine", "LocalSource"]
 
 
 @dataclass
@@ -172,12 +169,16 @@ class LocalEngine(Engine):
         return CodedBlock.of(self._grid, codes, rests)
 
     def places(self) -> NDArray[np.float64]:
-        """Return the places of all rows, shape (n_measured, n_rows) (sensitive)."""
+        """Return the places of all rows, shape (n_columns, n_rows) (sensitive)."""
         blocks = [self._block(part, needs_rests=True).places() for part in self._parts]
-        return np.concatenate([np.empty((self._grid.n_measured, 0)), *blocks], axis=1)
+        return np.concatenate([np.empty((self._grid.n_columns, 0)), *blocks], axis=1)
 
-    def nodes_of_rows(self) -> NDArray[np.int16] | None:
-        """Return the node of every row of a table, or None if rows were left out (sensitive)."""
-        nodes: list[NDArray[Any]] = [self._brought_up(part, needs_rests=False)[1] for part in self._parts]
+    def nodes_of_rows(self, move: Move | None = None) -> NDArray[np.int16] | None:
+        """Return the node of every row of a table, after one more move, or None if rows were left out (sensitive)."""
+        if move is not None:
+            self._moves.append(move)
+        nodes: list[NDArray[Any]] = self.threads.map(
+            lambda part: self._brought_up(part, needs_rests=False)[1], self._parts
+        )
         node = np.concatenate([np.empty(0, dtype=np.int16), *nodes])
         return node if isinstance(self._rows, Table) and len(node) == self._rows.n_rows else None

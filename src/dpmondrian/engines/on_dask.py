@@ -25,15 +25,12 @@ from dpmondrian.engines.gaps import SortedColumns
 from dpmondrian.engines.grid import Grid
 from dpmondrian.engines.questions import Move, Question
 from dpmondrian.engines.remote import Coding, HashedRows, added, answered, guarded, in_groups, raised
-from dpmondrian.engines.resources import Resources
+from dpmondrian.engines.store import Resources
 from dpmondrian.exceptions import DataError
 from dpmondrian.schema import Coordinates
 from dpmondrian.tables import PersonLimit, Reader, Table, identities_of_values
 
-__all__ = ["DaskEngine", "DaskSource"]
-
-_MOST_BUCKETS = 64
-"""Most tasks among which persons are divided."""
+_MOST_BUCKETS = 64  # most tasks among which persons are divided
 
 
 @dataclass(frozen=True)
@@ -85,8 +82,9 @@ def _check_no_types_lost(table: Any, name: str) -> None:
     for step in table.expr.walk() if hasattr(table, "expr") else ():
         if _objects_may_be_lost(step, name):
             raise DataError(
-                f"The column {name!r} of person ids contained Python objects that Dask converted to strings, which makes 7 and 7.0 two people, and 1 and '1' the same person. Keep the original values with"
-                " dask.config.set({'dataframe.convert-string': False}) before the table is created; or, if all of them are strings, give the column a string type there."
+                f"The column {name!r} of person ids contained Python objects that Dask converted to strings, which makes 7 and 7.0 two people, and 1 and '1' the same person.",
+                "Keep the original values with"
+                " dask.config.set({'dataframe.convert-string': False}) before the table is created; or, if all of them are strings, give the column a string type there.",
             )
 
 
@@ -131,7 +129,11 @@ class DaskEngine(Engine):
         self._coded: Sequence[Any] = ()
 
     def __exit__(self, *_: object) -> None:
-        self._parts, self._coded = (), ()  # workers forget what nobody asks for
+        for future in _futures(
+            self._coded
+        ):  # workers forget what nobody asks for; the error of a fit may still hold it
+            future.release()
+        self._parts, self._coded = (), ()
 
     def gap_counts(self, thresholds: NDArray[np.float64], share: float) -> tuple[NDArray[np.int64], int]:
         """Return how many gaps of a share of the rows are within each threshold, and their number."""
@@ -199,9 +201,13 @@ def _computed(task: Any) -> Any:
 
 def _cancel(task: Any) -> None:
     """Let the workers of a cluster drop a task, and with it what only it needs."""
-    if "distributed" in sys.modules:
-        for future in sys.modules["distributed"].futures_of(task):
-            future.cancel()
+    for future in _futures(task):
+        future.cancel()
+
+
+def _futures(tasks: Any) -> Sequence[Any]:
+    """Return what a cluster was asked for; nothing where there is none."""
+    return sys.modules["distributed"].futures_of(tasks) if "distributed" in sys.modules else ()
 
 
 @dataclass(frozen=True)

@@ -35,12 +35,10 @@ from dpmondrian.engines.remote import (
     guarded,
     raised,
 )
-from dpmondrian.engines.resources import Resources
+from dpmondrian.engines.store import Resources
 from dpmondrian.exceptions import DataError
 from dpmondrian.schema import Coordinates
 from dpmondrian.tables import PART_ROWS, PersonLimit, Reader, Table
-
-__all__ = ["SparkEngine", "SparkSource", "with_local_properties"]
 
 Answer = TypeVar("Answer")
 

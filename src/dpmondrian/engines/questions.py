@@ -9,24 +9,41 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.engines.coded import CodedBlock
-from dpmondrian.kernels import compiled
+from dpmondrian.kernels import profiles
+from dpmondrian.kernels.compiled import (
+    box_sums,
+    clipped_sums,
+    distance_counts,
+    histograms,
+    order_rows,
+    regroup,
+    route,
+)
+from dpmondrian.kernels.lines import cut_along, line_counts
 
 __all__ = [
+    "AllTogether",
+    "BinCounts",
     "BoxSums",
-    "BridgeCounts",
+    "ByMap",
     "ClippedSums",
+    "CutAlong",
+    "CutAndName",
+    "DistanceCounts",
+    "DistanceSums",
+    "GridCounts",
     "Histograms",
+    "LineCounts",
     "Move",
+    "Named",
     "NodeCounts",
     "Question",
-    "RadiusCounts",
-    "Silhouettes",
     "Splits",
     "ToNearest",
     "answer",
@@ -63,7 +80,7 @@ class Splits:
 
     def move(self, block: CodedBlock, node: NDArray[np.int16]) -> None:
         """Move the rows of cut nodes to their children."""
-        compiled.route(block.codes, node, self.column, self.cut, self.left, self.right)
+        route(block.codes, node, self.column, self.cut, self.left, self.right)
 
 
 @dataclass(frozen=True)
@@ -75,7 +92,92 @@ class ToNearest:
 
     def move(self, block: CodedBlock, node: NDArray[np.int16]) -> None:
         """Move every row. Where it was only helps to find its centre sooner."""
-        compiled.regroup(block.rows, self.centres, node)
+        regroup(block.rows, self.centres, node)
+
+
+@dataclass(frozen=True)
+class AllTogether:
+    """Every row goes to node 0, wherever it was."""
+
+    needs_rests: ClassVar[bool] = False
+
+    def move(self, block: CodedBlock, node: NDArray[np.int16]) -> None:
+        """Move every row."""
+        node[:] = 0
+
+
+@dataclass(frozen=True)
+class CutAlong:
+    """Nodes that are cut along directions: each of their rows goes on by how many thresholds its projection has reached.
+
+    The fields have one item per node that is cut: its number, the direction, ascending thresholds, and the number of the first node
+    behind the cut.
+    """
+
+    nodes: list[int]
+    directions: list[NDArray[np.int64]]
+    thresholds: list[NDArray[np.int64]]
+    first: list[int]
+    needs_rests: ClassVar[bool] = True
+
+    def add(self, node: int, direction: NDArray[np.int64], thresholds: NDArray[np.int64], first: int) -> None:
+        """Cut one more node."""
+        self.nodes.append(node)
+        self.directions.append(direction)
+        self.thresholds.append(thresholds)
+        self.first.append(first)
+
+    def move(self, block: CodedBlock, node: NDArray[np.int16]) -> None:
+        """Move the rows of the nodes that are cut."""
+        order, starts = order_rows(node, _slots(self.nodes), len(self.nodes))
+        cut_along(block.rows, order, starts, self.directions, self.thresholds, self.first, node)
+
+
+@dataclass(frozen=True)
+class Named:
+    """Every row goes to the node that its node stands for."""
+
+    node_of: NDArray[np.int16]
+    needs_rests: ClassVar[bool] = False
+
+    def move(self, block: CodedBlock, node: NDArray[np.int16]) -> None:
+        """Move every row."""
+        node[:] = self.node_of[node]
+
+
+@dataclass(frozen=True)
+class CutAndName:
+    """Every row goes from node 0 through cuts, one after the other, and then to the node that the last one stands for."""
+
+    cuts: tuple[CutAlong, ...]
+    node_of: NDArray[np.int16]
+    needs_rests: ClassVar[bool] = True
+
+    def move(self, block: CodedBlock, node: NDArray[np.int16]) -> None:
+        """Move every row, wherever it was."""
+        node[:] = 0
+        for cut in self.cuts:
+            cut.move(block, node)
+        node[:] = self.node_of[node]
+
+
+@dataclass(frozen=True)
+class ByMap:
+    """Every row goes to the node of the bin in which it lies, wherever it was; rows beyond the last bin count as in it."""
+
+    widths: NDArray[np.int64]
+    node_of: NDArray[np.int16]
+    needs_rests: ClassVar[bool] = True
+
+    def move(self, block: CodedBlock, node: NDArray[np.int16]) -> None:
+        """Move every row."""
+        node[:] = self.node_of[_bins(block, self.widths, self.node_of.shape)]
+
+
+def _bins(block: CodedBlock, widths: NDArray[np.int64], shape: tuple[int, ...]) -> tuple[NDArray[np.int64], ...]:
+    """Return the bin of every row, column by column."""
+    places = block.places().astype(np.int64)
+    return tuple(np.minimum(places[j] // widths[j], shape[j] - 1) for j in range(len(shape)))
 
 
 class Question(Protocol):
@@ -125,7 +227,7 @@ class Histograms:
 
     def add(self, block: CodedBlock, node: NDArray[np.int16], total: NDArray[np.int64]) -> None:
         """Count a block's rows."""
-        compiled.histograms(block.codes, node, _slots(self.nodes), total)
+        histograms(block.codes, node, _slots(self.nodes), total)
 
 
 @dataclass(frozen=True)
@@ -145,45 +247,6 @@ class NodeCounts:
 
 
 @dataclass(frozen=True)
-class BridgeCounts:
-    """Rows per pair of centres and bin of the way between them, then the others per nearest centre."""
-
-    centres: NDArray[np.int64]
-    pair_of: NDArray[np.int64]
-    n_pairs: int
-    n_bins: int
-    needs_rests: ClassVar[bool] = True
-
-    def zero(self) -> NDArray[np.int64]:
-        """Return zeros."""
-        return np.zeros(self.n_pairs * self.n_bins + len(self.centres), dtype=np.int64)
-
-    def add(self, block: CodedBlock, node: NDArray[np.int16], total: NDArray[np.int64]) -> None:
-        """Count a block's rows; those of one node are looked at together, since they have near centres in common."""
-        order, starts = _all_by_node(node)
-        compiled.bridge_counts(block.rows, order, starts, self.centres, self.pair_of, self.n_pairs, self.n_bins, total)
-
-
-@dataclass(frozen=True)
-class Silhouettes:
-    """For each choice of centres the sum of the rows' simplified silhouettes."""
-
-    centres: NDArray[np.int64]
-    taken: NDArray[np.bool_]
-    steps: int
-    needs_rests: ClassVar[bool] = True
-
-    def zero(self) -> NDArray[np.int64]:
-        """Return zeros."""
-        return np.zeros(len(self.taken), dtype=np.int64)
-
-    def add(self, block: CodedBlock, node: NDArray[np.int16], total: NDArray[np.int64]) -> None:
-        """Add a block's silhouettes."""
-        order, starts = _all_by_node(node)
-        compiled.silhouettes(block.rows, order, starts, self.centres, self.taken, self.steps, total)
-
-
-@dataclass(frozen=True)
 class BoxSums:
     """Per node the sum of ``place - middle``."""
 
@@ -192,18 +255,18 @@ class BoxSums:
     needs_rests: ClassVar[bool] = True
 
     def zero(self) -> NDArray[np.int64]:
-        """Return zeros, shape (n_nodes, n_measured)."""
+        """Return zeros, shape (n_nodes, n_columns)."""
         return np.zeros(self.middle.shape, dtype=np.int64)
 
     def add(self, block: CodedBlock, node: NDArray[np.int16], total: NDArray[np.int64]) -> None:
         """Add a block's sums."""
-        order, starts = compiled.order_rows(node, _slots(self.nodes), len(self.nodes))
-        compiled.box_sums(block.rows, order, starts, self.middle, total)
+        order, starts = order_rows(node, _slots(self.nodes), len(self.nodes))
+        box_sums(block.rows, order, starts, self.middle, total)
 
 
 @dataclass(frozen=True)
-class RadiusCounts:
-    """How many rows first fit within each radius around their node's centre."""
+class DistanceCounts:
+    """How many rows first fit within each distance from their node's centre."""
 
     nodes: list[int]
     columns: NDArray[np.int64]
@@ -213,13 +276,13 @@ class RadiusCounts:
     needs_rests: ClassVar[bool] = True
 
     def zero(self) -> NDArray[np.int64]:
-        """Return zeros, one for each radius and one for rows beyond all."""
-        return np.zeros(self.thresholds.shape[1] + 1, dtype=np.int64)
+        """Return zeros, one for each distance and one for rows beyond all."""
+        return np.zeros(len(self.thresholds) + 1, dtype=np.int64)
 
     def add(self, block: CodedBlock, node: NDArray[np.int16], total: NDArray[np.int64]) -> None:
         """Count a block's rows."""
-        order, starts = compiled.order_rows(node, _slots(self.nodes), len(self.nodes))
-        compiled.radius_counts(block.rows, self.columns, order, starts, self.centre, self.thresholds, self.norm, total)
+        order, starts = order_rows(node, _slots(self.nodes), len(self.nodes))
+        distance_counts(block.rows, self.columns, order, starts, self.centre, self.thresholds, self.norm, total)
 
 
 @dataclass(frozen=True)
@@ -239,11 +302,99 @@ class ClippedSums:
 
     def add(self, block: CodedBlock, node: NDArray[np.int16], total: NDArray[np.int64]) -> None:
         """Add a block's sums."""
-        order, starts = compiled.order_rows(node, _slots(self.nodes), len(self.nodes))
-        compiled.clipped_sums(block.rows, self.columns, order, starts, self.centre, self.radius, self.norm, total)
+        order, starts = order_rows(node, _slots(self.nodes), len(self.nodes))
+        clipped_sums(block.rows, self.columns, order, starts, self.centre, self.radius, self.norm, total)
 
 
-def _all_by_node(node: NDArray[np.int16]) -> Any:
-    """Return all rows in the order of their nodes, and where each node begins."""
-    n_nodes = int(node.max(initial=-1)) + 1
-    return compiled.order_rows(node, np.arange(n_nodes, dtype=np.int16), n_nodes)
+@dataclass(frozen=True)
+class LineCounts:
+    """Rows of nodes along directions, in bins, in parts of a row; see `kernels.reference.line_counts`."""
+
+    nodes: list[int]
+    line_of: NDArray[np.int64]
+    directions: NDArray[np.int64]
+    begins: NDArray[np.int64]
+    widths: NDArray[np.int64]
+    shapes: list[NDArray[np.int64]]
+    n_bins: int
+    needs_rests: ClassVar[bool] = True
+
+    def zero(self) -> NDArray[np.int64]:
+        """Return zeros, shape (n_lines, n_bins)."""
+        return np.zeros((len(self.directions), self.n_bins), dtype=np.int64)
+
+    def add(self, block: CodedBlock, node: NDArray[np.int16], total: NDArray[np.int64]) -> None:
+        """Count a block's rows."""
+        order, starts = order_rows(node, _slots(self.nodes), len(self.nodes))
+        line_counts(
+            block.rows, order, starts, self.line_of, self.directions, self.begins, self.widths, self.shapes, total
+        )
+
+
+@dataclass(frozen=True)
+class GridCounts:
+    """Rows in the bins of a grid over all columns."""
+
+    widths: NDArray[np.int64]
+    shape: tuple[int, ...]
+    needs_rests: ClassVar[bool] = True
+
+    def zero(self) -> NDArray[np.int64]:
+        """Return zeros, one axis per column."""
+        return np.zeros(self.shape, dtype=np.int64)
+
+    def add(self, block: CodedBlock, node: NDArray[np.int16], total: NDArray[np.int64]) -> None:
+        """Count a block's rows."""
+        bins = np.ravel_multi_index(_bins(block, self.widths, self.shape), self.shape)
+        total += np.bincount(bins, minlength=total.size).reshape(self.shape)
+
+
+@dataclass(frozen=True)
+class BinCounts:
+    """Rows of nodes in bins of several columns; see `kernels.profiles.bin_counts`.
+
+    A column is one of the grid, or all indicators of a column of categories, whose value is the number of its category.
+    """
+
+    columns: list[NDArray[np.int64]]
+    limits: list[NDArray[np.int64]]
+    needs_rests: ClassVar[bool] = True
+
+    def zero(self) -> NDArray[np.int64]:
+        """Return zeros, for the bins of one column after the other."""
+        return np.zeros(sum(map(len, self.limits)), dtype=np.int64)
+
+    def add(self, block: CodedBlock, node: NDArray[np.int16], total: NDArray[np.int64]) -> None:
+        """Count a block's rows."""
+        n_clusters = int(self.limits[0][-1]) // profiles.CLUSTER_STEP + 1
+        order, starts = order_rows(node, _slots(list(range(n_clusters))), n_clusters)
+        begin = 0
+        for columns, limits in zip(self.columns, self.limits, strict=True):
+            values = (
+                profiles.categories(block.rows, columns)
+                if len(columns) > 1
+                else profiles.places(block.rows, columns[0])
+            )
+            profiles.bin_counts(values, order, starts, limits, total[begin : begin + len(limits)])
+            begin += len(limits)
+
+
+@dataclass(frozen=True)
+class DistanceSums:
+    """How far rows are from their own centre, and silhouettes; see `kernels.profiles.distance_sums`."""
+
+    centre_sets: list[NDArray[np.int64]]
+    largest_square: int
+    widths: NDArray[np.int64]
+    least: NDArray[np.float64]
+    needs_rests: ClassVar[bool] = True
+
+    def zero(self) -> NDArray[np.int64]:
+        """Return zeros."""
+        return np.zeros(len(self.widths), dtype=np.int64)
+
+    def add(self, block: CodedBlock, node: NDArray[np.int16], total: NDArray[np.int64]) -> None:
+        """Add a block's sums."""
+        total += profiles.distance_sums(
+            block.rows, node, self.centre_sets, self.largest_square, self.widths, self.least
+        )

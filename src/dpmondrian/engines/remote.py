@@ -21,21 +21,7 @@ from dpmondrian.exceptions import DataError, DPMondrianError
 from dpmondrian.schema import Coordinates
 from dpmondrian.tables import Reader, Table, kept, one_kind
 
-__all__ = [
-    "FAN_IN",
-    "Coding",
-    "Failure",
-    "HashedRows",
-    "added",
-    "answered",
-    "failure_of",
-    "guarded",
-    "in_groups",
-    "raised",
-]
-
-FAN_IN = 8
-"""So many answers are added up by one task."""
+FAN_IN = 8  # so many answers are added up by one task
 
 Answer = TypeVar("Answer")
 
@@ -107,21 +93,12 @@ class HashedRows:
 
     They travel together. If hashes and rows were read one after the other, a table that comes in another order the second time
     would give a person more rows than allowed.
-
-    Attributes
-    ----------
-    persons : uint64 array of shape (n_rows, 2)
-    rows : uint64 array of shape (n_rows,)
-    numbers : float64 array of shape (n_rows, n_columns)
-    kind : str or None
-        Of the persons' ids in the part of the table that the rows come from; None where nobody is known, or where all parts have
-        one type.
     """
 
-    persons: NDArray[np.uint64]
-    rows: NDArray[np.uint64]
-    numbers: NDArray[np.float64]
-    kind: str | None = None
+    persons: NDArray[np.uint64]  # shape (n_rows, 2)
+    rows: NDArray[np.uint64]  # shape (n_rows,)
+    numbers: NDArray[np.float64]  # shape (n_rows, n_columns)
+    kind: str | None = None  # of the persons' ids; None where nobody is known, or where all parts have one type
 
     @classmethod
     def joined(cls, parts: Sequence[HashedRows]) -> HashedRows:
@@ -138,12 +115,7 @@ class HashedRows:
         return HashedRows(self.persons[which], self.rows[which], self.numbers[which], self.kind)
 
     def limited(self, most: int) -> NDArray[np.float64]:
-        """Return the rows that are kept, as numbers. All rows of these persons must be here.
-
-        Privacy
-        -------
-        As `dpmondrian.tables.persons.kept`.
-        """
+        """Return the rows that `dpmondrian.tables.persons.kept` keeps, as numbers. All rows of these persons must be here."""
         return self.numbers[kept(self.persons, self.rows, most)]
 
 

@@ -10,11 +10,9 @@ from numpy.typing import NDArray
 
 from dpmondrian.engines.base import Engine
 from dpmondrian.engines.local import LocalSource
-from dpmondrian.engines.resources import Resources
+from dpmondrian.engines.store import Resources
 from dpmondrian.schema import Coordinates
 from dpmondrian.tables import PersonLimit, Reader, Table, open_table
-
-__all__ = ["EngineSource", "carried", "open_source"]
 
 Answer = TypeVar("Answer")
 
@@ -39,17 +37,7 @@ class EngineSource(Protocol):
 
 
 def open_source(X: Any, reader: Reader, columns: Sequence[str] | None) -> EngineSource:
-    """Return the source of a table.
-
-    Parameters
-    ----------
-    X : table
-        On this machine (`open_table`), or a Spark or Dask table.
-    reader : Reader
-        How its parts are read.
-    columns : sequence of str or None
-        The columns to read where reading fewer than all saves time, such as from files; None for all.
-    """
+    """Return the source of a table on this machine (see `open_table`), or of a Spark or Dask table."""
     library = _library(X)
     if library in ("dask", "dask_expr"):
         from dpmondrian.engines.on_dask import DaskSource

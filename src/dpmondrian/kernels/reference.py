@@ -2,8 +2,8 @@
 """The kernels in plain NumPy: slow and obviously right. Tests compare `compiled` with these.
 
 Shapes: `codes` is (n_columns, n_rows); `node` is (n_rows,); `slot_of` maps a node to its row in the result, with the last
-slot for rows that do not take part. `rows` are the codes, the rests (n_measured, n_rows), and how many places a code and a
-rest are worth, both (n_measured,): ``place = code * code_step + rest * rest_step``. Questions about groups take the rows in
+slot for rows that do not take part. `rows` are the codes, the rests (n_columns, n_rows), and how many places a code and a
+rest are worth, both (n_columns,): ``place = code * code_step + rest * rest_step``. Questions about groups take the rows in
 the order of `order_rows`, in which group g holds those from ``starts[g]`` to ``starts[g + 1]``.
 
 Answers are added to the last argument.
@@ -16,17 +16,16 @@ from itertools import pairwise
 import numpy as np
 
 __all__ = [
+    "bin_counts",
     "box_sums",
-    "bridge_counts",
     "clipped_sums",
+    "distance_counts",
+    "distance_sums",
     "histograms",
-    "nearest_centre",
     "order_rows",
     "quantise",
-    "radius_counts",
     "regroup",
     "route",
-    "silhouettes",
 ]
 
 ERROR, DROP, MIDDLE = 0, 1, 2
@@ -37,8 +36,7 @@ def quantise(
 ):  # fmt: skip
     """Write the codes and rests of a block of rows from row `start` on; return the next free row, or -1.
 
-    `columns` has shape (n_columns, n_rows). -1 means that a missing or infinite value was met and `missing` is `ERROR`. Where
-    `rests` has fewer columns, the last columns get codes only.
+    `columns` has shape (n_columns, n_rows). -1 means that a missing or infinite value was met and `missing` is `ERROR`.
     """
     block = columns.T.astype(np.float64)
     block = np.where(np.isfinite(block), block, np.nan)
@@ -52,7 +50,7 @@ def quantise(
     place = np.clip(np.where(on_value, whole, continuous), 0, last_place).astype(np.int64)
     stop = start + len(block)
     codes[:, start:stop] = (place // places_per_code).T
-    rests[:, start:stop] = (place % places_per_code // rest_step).T[: len(rests)]
+    rests[:, start:stop] = (place % places_per_code // rest_step).T
     return stop
 
 
@@ -85,14 +83,14 @@ def order_rows(node, slot_of, n_groups):
 
 
 def _places(rows, order=slice(None)):
-    """Return the places of rows in this order, shape (n_rows, n_measured)."""
+    """Return the places of rows in this order, shape (n_rows, n_columns)."""
     codes, rests, code_step, rest_step = rows
-    measured = codes[: len(rests), order].T.astype(np.int64)
-    return measured * code_step.astype(np.int64) + rests[:, order].T.astype(np.int64) * rest_step.astype(np.int64)
+    codes, rests = codes[: len(rests), order].T.astype(np.int64), rests[:, order].T.astype(np.int64)
+    return codes * code_step.astype(np.int64) + rests * rest_step.astype(np.int64)
 
 
 def box_sums(rows, order, starts, middle, sums):
-    """Add per group the sum of ``place - middle`` to `sums`, shape (n_groups, n_measured)."""
+    """Add per group the sum of ``place - middle`` to `sums`, shape (n_groups, n_columns)."""
     for g, (a, b) in enumerate(pairwise(starts)):
         sums[g] += (_places(rows, order[a:b]) - middle[g]).sum(axis=0)
 
@@ -102,21 +100,21 @@ def _distances(displacement, norm):
     return np.sum(displacement**2 if norm == 2 else np.abs(displacement), axis=1)
 
 
-def radius_counts(rows, columns, order, starts, centre, thresholds, norm, counts):
-    """Add how many rows, over all groups, first fit within each threshold of their group.
+def distance_counts(rows, columns, order, starts, centre, thresholds, norm, counts):
+    """Add how many rows, over all groups, first fit within each threshold around their group's centre.
 
-    Distances are in the measured columns `columns` only, which `centre` has. `thresholds` has shape (n_groups, n_radii),
-    ascending, squared for norm 2. The last of the ``n_radii + 1`` counts is of the rows beyond the largest radius.
+    Distances are in the columns `columns` only, which `centre` has. `thresholds` are ascending, squared for norm 2. The
+    last count is of the rows beyond the largest threshold.
     """
     for g, (a, b) in enumerate(pairwise(starts)):
         distance = _distances(_places(rows, order[a:b])[:, columns] - centre[g], norm)
-        counts += np.bincount(np.searchsorted(thresholds[g], distance), minlength=len(counts))
+        counts += np.bincount(np.searchsorted(thresholds, distance), minlength=len(counts))
 
 
 def clipped_sums(rows, columns, order, starts, centre, radius, norm, sums):
     """Add per group the sum of displacements from its centre, each shortened to the group's radius.
 
-    Displacements are in the measured columns `columns` only, which `centre` has. One is scaled down, rounded towards zero, and
+    Displacements are in the columns `columns` only, which `centre` has. One is scaled down, rounded towards zero, and
     checked in integers, so its length never exceeds the radius: that length is the sensitivity.
     """
     for g, (a, b) in enumerate(pairwise(starts)):
@@ -142,56 +140,48 @@ def regroup(rows, centres, node):
         node[i] = np.argmin(_distances(place - centres, 2))
 
 
-def _two_nearest(places, centres):
-    """Return per row the numbers of the nearest and second-nearest centre and their squared distances."""
-    distance = np.stack([_distances(places - centre, 2) for centre in centres], axis=1)
-    order = np.argsort(distance, axis=1, kind="stable")[:, :2]
-    return order, np.take_along_axis(distance, order, axis=1)
+def line_counts(rows, order, starts, line_of, directions, begins, widths, shapes, counts):
+    """Add the rows of every group to the bins of the lines of that group, in 256 parts of a row.
 
-
-def bridge_counts(rows, order, starts, centres, pair_of, n_pairs, n_bins, counts):
-    """Add rows per pair of centres and bin of the way from the lower to the higher number, then the other rows per centre.
-
-    A row counts once: for the pair of its two nearest centres, at the place of its projection on the line between
-    them, or, if it lies behind its nearest centre or `pair_of` does not number the pair, for its nearest centre.
-    `counts` is flat, ``n_pairs * n_bins + n_centres`` whole numbers. Groups only save time.
+    Line l belongs to group ``line_of[l]``; bin b holds the projections on ``directions[l]`` from ``begins[l] + b * widths[l]`` on. A row may
+    stand for an interval around its projection, 1/16 of a width long for each item of ``shapes[l]`` but the first. These items say how
+    many parts lie below each step: they rise from 0 to 256. With one item only a row is a point. What lies beyond all bins counts
+    nowhere.
     """
-    nearest, distance = _two_nearest(_places(rows, order), centres)
-    for (a, b), (near, far) in zip(nearest, distance, strict=True):
-        apart = int(((centres[a] - centres[b]) ** 2).sum())
-        way = apart + int(near) - int(far)
-        if pair_of[a, b] < 0 or way < 0 or apart == 0:
-            counts[n_pairs * n_bins + a] += 1
-            continue
-        place = n_bins * way // (2 * apart)
-        counts[pair_of[a, b] * n_bins + (place if a < b else n_bins - 1 - place)] += 1
+    for line, group in enumerate(line_of):
+        own = _places(rows, order[starts[group] : starts[group + 1]]).astype(np.int64)
+        width, shape = int(widths[line]), shapes[line]
+        step, n_steps = width // 16, len(shape) - 1
+        for projection in (own @ directions[line]).tolist():
+            low = projection - int(begins[line]) - step * n_steps // 2
+            for b in range(counts.shape[1]):
+                if n_steps == 0:
+                    counts[line, b] += 256 * (b * width <= low < (b + 1) * width)
+                else:
+                    ends = [min(max(edge * width - low, 0) // step, n_steps) for edge in (b, b + 1)]
+                    counts[line, b] += shape[ends[1]] - shape[ends[0]]
 
 
-def silhouettes(rows, order, starts, centres, taken, steps, sums):
-    """Add for each choice of centres the sum over rows of ``1 - nearest / second-nearest`` distance.
-
-    Each row's is rounded down to whole steps, and 0 if two centres are where the row is. Groups only save time.
-    """
-    places = _places(rows, order)
-    for k, choice in enumerate(taken):
-        _, distance = _two_nearest(places, centres[choice])
-        near, far = distance[:, 0].astype(np.float64), distance[:, 1].astype(np.float64)
-        ratio = np.sqrt(near / np.where(far > 0, far, 1.0))
-        sums[k] += np.where(far > 0, (steps * (1.0 - ratio)).astype(np.int64), 0).sum()
+def bin_counts(values, node, limits, step):
+    """Return the rows in every bin; see `dpmondrian.kernels.profiles`."""
+    counts = np.zeros(len(limits), dtype=np.int64)
+    for value, cluster in zip(values, node, strict=True):
+        counts[next(b for b, limit in enumerate(limits) if int(cluster) * step + int(value) <= limit)] += 1
+    return counts
 
 
-def nearest_centre(block, lower, upper, missing, centres, weights, half_gap, node, cluster_of_node, labels, start):
-    """Write the index of the nearest centre of each clipped row; -1 where a value is missing (`DROP`).
-
-    `node`, `cluster_of_node` and `half_gap` only save time. Returns False if a value is missing and `missing` is `ERROR`.
-    """
-    block = np.where(np.isfinite(block), block, np.nan)
-    if missing == ERROR and np.isnan(block).any():
-        return False
-    if missing == MIDDLE:
-        block = np.where(np.isnan(block), (lower + upper) / 2, block)
-    lost = np.isnan(block).any(axis=1)
-    block = np.clip(np.where(lost[:, None], lower, block), lower, upper)
-    distance = (((block[:, None, :] - centres) * weights) ** 2).sum(axis=2)
-    labels[start : start + len(block)] = np.where(lost, -1, distance.argmin(axis=1))
-    return True
+def distance_sums(places, node, centre_sets, largest_square, widths, least):
+    """Return sums of distances and silhouettes, row by row in whole numbers; see `dpmondrian.kernels.profiles`."""
+    total = np.zeros(len(widths), dtype=np.int64)
+    for row, own in zip(places.T.astype(np.int64), node, strict=True):
+        for number, centres in enumerate(centre_sets):
+            squares = ((centres - row) ** 2).sum(axis=1)
+            nearest = own if number == 0 else int(np.argmin(squares))
+            near, others = float(squares[nearest]), np.delete(squares, nearest)
+            a, b = np.sqrt(near), np.sqrt(float(others.min(initial=2**62)))
+            silhouette = 0.0 if max(a, b) == 0.0 or not len(others) else (b - a) / max(a, b)
+            values = {1 + number: silhouette} | ({0: min(near, largest_square) / largest_square} if number == 0 else {})
+            for j, value in values.items():
+                scaled = (value - (1.0 + least[j]) / 2.0) / ((1.0 - least[j]) / 2.0)
+                total[j] += int(np.rint(scaled * widths[j]))
+    return total

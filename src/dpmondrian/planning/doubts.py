@@ -2,54 +2,113 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpmondrian.planning.design import EXPECTED_CLUSTERS, Design
-from dpmondrian.planning.finding import smallest_cluster
+from dpmondrian.planning.errors import clear_size
+from dpmondrian.planning.finding import Findable, findable
 from dpmondrian.privacy import Doubt, promise_doubts
+from dpmondrian.release.verification import settings_of
+from dpmondrian.schema import OTHER, Column, Indicator, YesNo
 
 if TYPE_CHECKING:
-    from dpmondrian.dpm import Settings
     from dpmondrian.planning.forecast import Forecast
     from dpmondrian.release import Release
 
-__all__ = ["doubts_of", "few_rows", "noisy_rows"]
+__all__ = ["doubts_of", "few_rows", "misfits", "noisy_rows", "was_findable"]
+
+_NEARLY_ALL = 0.95  # share of rows in no declared category
+_NEAR_BOUND = 0.01  # part of the range: a column whose centres are all so close to one end says nothing
+_CLEAR_ERROR = 0.02  # part of the range: with larger errors, centres do not show where the rows are
 
 
 def doubts_of(forecast: Forecast) -> list[Doubt]:
     """Return what will not work of a run that is planned, the worst first."""
-    outlook, design = forecast.outlook, forecast.design
-    found: list[Doubt] = []
-    if not design.has_cuts:
-        found.append(Doubt("no_cuts"))
-    else:
-        found += _too_few(outlook.n_rows, outlook.smallest.rows)
-        if not found and outlook.smallest.rows > outlook.cluster_rows:
-            values = {"rows": outlook.cluster_rows, "needed": outlook.smallest.rows}
-            found.append(Doubt("small_clusters", values=values))
-    blurred = tuple(error.name for error in outlook.centres if error.standard_error > error.spread > 0.0)
-    if blurred:
-        found.append(Doubt("blurred_centres", values={"columns": blurred}))
+    outlook = forecast.outlook
+    found = _too_few(outlook.n_rows, outlook.smallest)
+    if not found and outlook.smallest > outlook.cluster_rows:
+        found.append(Doubt("small_clusters", values={"rows": outlook.cluster_rows, "needed": outlook.smallest}))
+    if outlook.blurred:
+        found.append(Doubt("blurred_centres", values={"columns": outlook.blurred}))
     return found + promise_doubts(outlook.epsilon, outlook.delta, outlook.n_rows)
 
 
-def few_rows(release: Release, settings: Settings) -> list[Doubt]:
-    """Return whether clusters of such a table are hardly found; of the paper's variant nothing, which is not planned for.
+def few_rows(release: Release) -> list[Doubt]:
+    """Return whether such a table and budget are too small for anything; of the paper's variant nothing, which is not planned for.
 
     Privacy
     -------
-    The number of rows is the noisy one at the root of the released tree.
+    The number of rows is the noisy one at the root of the released tree; all else is public.
     """
-    n_rows = noisy_rows(release)
-    design = Design(n_rows, release.schema, settings, min(settings.n_clusters or EXPECTED_CLUSTERS, n_rows))
-    return [] if settings.paper or not design.has_cuts else _too_few(n_rows, smallest_cluster(design).rows)
+    design = _design_of(release)
+    if design is None:
+        return []
+    return _too_few(design.n_rows, findable(design).rows if design.settings.finds_k else clear_size(design))
 
 
-def _too_few(n_rows: int, needed: float) -> list[Doubt]:
-    """Return a doubt if a cluster needs more than half of all rows to be found."""
-    return [Doubt("few_rows", values={"rows": n_rows, "needed": needed})] if needed > n_rows / 2 else []
+def misfits(release: Release) -> list[Doubt]:
+    """Return the columns whose bounds or categories do not fit the rows, as far as released centres show it.
+
+    Privacy
+    -------
+    Centres, their errors and sizes are released; all else is public.
+    """
+    weights = np.maximum(release.sizes, 0.0) + 1e-9
+    shares = weights / weights.sum()
+    found = []
+    for j, column in enumerate(release.schema.centre_columns):
+        centres, error = release.centres[:, j], float(shares @ release.centre_errors[:, j])
+        if isinstance(column, Indicator):
+            is_rest = column.category == OTHER and OTHER not in release.schema.categories[column.of].categories
+            if is_rest and float(shares @ centres) - 2.0 * error > _NEARLY_ALL:
+                found.append(Doubt("no_category", values={"column": (column.of,)}))
+        elif not isinstance(column.notation, YesNo) and error < _CLEAR_ERROR * (column.upper - column.lower):
+            found += _at_a_bound(column, centres)
+    return found
+
+
+def _at_a_bound(column: Column, centres: NDArray[np.float64]) -> list[Doubt]:
+    """Return a doubt if all centres lie at one end of a column."""
+    ends = (column.lower, column.upper)
+    lower, upper = (math.log(end) for end in ends) if column.log else ends
+    places = (np.log(np.maximum(centres, column.lower)) if column.log else centres) - lower
+    near = _NEAR_BOUND * (upper - lower)
+    for name, distance in (("lower", places), ("upper", upper - lower - places)):
+        if (distance < near).all():
+            return [Doubt(f"at_{name}_bound", values={"column": (column.name,)})]
+    return []
+
+
+def was_findable(release: Release) -> Findable | None:
+    """Return what could have been found in the run of a release; None where k was given, or of the paper's variant.
+
+    Privacy
+    -------
+    As in `few_rows`.
+    """
+    design = _design_of(release)
+    return None if design is None or not design.settings.finds_k else findable(design)
 
 
 def noisy_rows(release: Release) -> int:
     """Return the released number of all rows, at least one."""
     return max(1, round(float(release.tree.size[0])))
+
+
+def _design_of(release: Release) -> Design | None:
+    """Return the design of the run of a release; None for the paper's variant."""
+    settings, n_rows = settings_of(release), noisy_rows(release)
+    clusters = min(settings.n_clusters or EXPECTED_CLUSTERS, n_rows)
+    return None if settings.paper else Design(n_rows, release.schema, settings, clusters)
+
+
+def _too_few(n_rows: int, needed: float) -> list[Doubt]:
+    """Return a doubt if a cluster needs more than half of all rows to be found."""
+    if needed <= n_rows / 2:
+        return []
+    values = {"rows": n_rows, "needed": needed}
+    return [Doubt("nothing_found", values={"rows": n_rows}) if math.isinf(needed) else Doubt("few_rows", values=values)]

@@ -7,40 +7,26 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from dpmondrian.planning.bounds import BETA, GoodCut, central_cut, count_bound, cut_bound
-from dpmondrian.planning.centres import SPREAD, CentreError, Spread, centre_errors
-from dpmondrian.planning.counts import SizeError, count_error
 from dpmondrian.planning.design import Design, make_design
-from dpmondrian.planning.finding import SmallestCluster, peak_share, smallest_cluster
+from dpmondrian.planning.errors import (
+    SPREAD,
+    CentreError,
+    ProfileError,
+    SizeError,
+    Spread,
+    centre_errors,
+    clear_size,
+    profile_error,
+    size_error,
+)
+from dpmondrian.planning.finding import findable
 from dpmondrian.schema import Schema
 
-__all__ = ["Forecast", "Guarantees", "Outlook", "expect", "forecast"]
+__all__ = ["Forecast", "Outlook", "expect", "forecast"]
 
-
-@dataclass(frozen=True)
-class Guarantees:
-    """Bounds that hold with probability 1 - beta each, in rows; see `dpmondrian.planning.bounds`.
-
-    The first two hold for all data. The third one is for data as they are guessed.
-
-    Attributes
-    ----------
-    count : float
-        The number of all rows, as first drawn, is off by no more than this.
-    cut : float
-        The cut that is chosen first is no more than this behind the best one; infinite where there is nothing to cut. The
-        first cut that is *made* may be one of a later choice.
-    central_cut : float
-        Rows on the smaller side of the cut that is chosen first, if clusters are Gaussian and as wide as guessed, and beside one
-        of usual size there is an empty gap as wide as the widest window, a sixteenth of the range of the same column; 0 if
-        nothing follows.
-    beta : float
-    """
-
-    count: float
-    cut: float
-    central_cut: float
-    beta: float
+_MOST_TIMES = 2**10
+_LARGEST_EPSILON = 10.0
+"""No larger epsilon is suggested: it would promise next to nothing."""
 
 
 @dataclass(frozen=True)
@@ -51,31 +37,52 @@ class Outlook:
     ----------
     n_rows, epsilon, delta
         The run.
+    levels : int
+        Levels of the tree of cuts.
+    n_cells : float
+        Cells of the coreset: up to so many clusters can be made of it later.
     cluster_rows : float
         Size of the cluster that `cluster` and `centres` are about.
-    all_rows, leaf, cluster : SizeError
+    all_rows, cell, cluster : SizeError
         How well sizes will be known.
     centres : tuple of CentreError
         How well its centre will be known, by column.
-    smallest : SmallestCluster
-    guarantees : Guarantees
+    profile : ProfileError or None
+        How well quartiles and shares of its columns will be known; None without profiles.
+    smallest : float
+        Rows of the smallest cluster that is found, or with `n_clusters` known; infinite if that takes more than half of all.
+    least_gap : float or None
+        Least distance of two equal clusters that are found to be apart, in standard deviations of a cluster; None with `n_clusters`.
     """
 
     n_rows: int
     epsilon: float
     delta: float
+    levels: int
+    n_cells: float
     cluster_rows: float
     all_rows: SizeError
-    leaf: SizeError
+    cell: SizeError
     cluster: SizeError
     centres: tuple[CentreError, ...]
-    smallest: SmallestCluster
-    guarantees: Guarantees
+    profile: ProfileError | None
+    smallest: float
+    least_gap: float | None
+
+    @property
+    def blurred(self) -> tuple[str, ...]:
+        """Columns in which the centre of a cluster will be known less well than a single row tells."""
+        return tuple(error.name for error in self.centres if error.standard_error > error.spread > 0.0)
+
+    @property
+    def works(self) -> bool:
+        """Whether clusters of the expected size will be found or known."""
+        return self.smallest <= self.cluster_rows and not self.blurred
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """The forecast of a run, created by `forecast`. Prints as sentences and a table.
+    """The forecast of a run, created by `forecast`. Prints as three sentences; `details` has the rest.
 
     Attributes
     ----------
@@ -85,6 +92,10 @@ class Forecast:
         The expected spread of clusters.
     outlook, twice_epsilon, twice_rows : Outlook
         The run as specified, with twice the epsilon, and with twice the rows.
+    enough_epsilon : float or None
+        An epsilon with which clusters of the expected size would be found, where they will not be; None if there is none up to 10.
+    enough_rows : int or None
+        The same for the number of rows.
     """
 
     design: Design
@@ -92,6 +103,8 @@ class Forecast:
     outlook: Outlook
     twice_epsilon: Outlook
     twice_rows: Outlook
+    enough_epsilon: float | None
+    enough_rows: int | None
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -99,6 +112,13 @@ class Forecast:
         from dpmondrian.show.texts import warnings_of
 
         return warnings_of(self)
+
+    @property
+    def details(self) -> str:
+        """A table of all that is expected, for this run and for those with twice the epsilon or the rows."""
+        from dpmondrian.show.texts import details_text
+
+        return details_text(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the forecast as plain JSON values; what is infinite is None."""
@@ -112,9 +132,12 @@ class Forecast:
             "expected_clusters": self.design.expected_clusters,
             "spread": dict(spread) if isinstance(spread, Mapping) else spread,
             "columns": self.design.schema.to_dict(),
+            "budget_shares": dict(settings.chosen_shares),
             "outlook": asdict(self.outlook),
             "twice_epsilon": asdict(self.twice_epsilon),
             "twice_rows": asdict(self.twice_rows),
+            "enough_epsilon": self.enough_epsilon,
+            "enough_rows": self.enough_rows,
             "warnings": list(self.warnings),
         }
         plain: dict[str, Any] = _plain(values)
@@ -171,14 +194,14 @@ def forecast(
     spread : float or mapping from column name to float, default=0.05
         Expected standard deviation of a cluster in a column, as a fraction of its range.
     **parameters
-        Other parameters of `DPM`, such as `max_depth` or `directions`.
+        Other parameters of `DPM`, such as `max_depth`.
 
     Examples
     --------
     >>> from dpmondrian import Column, Schema
     >>> expected = forecast(20_000, Schema((Column("age", 0, 120, unit="years"), Column("bmi", 10, 60))))
     >>> round(expected.outlook.cluster.half_width)
-    51
+    81
     """
     design = make_design(
         n_rows,
@@ -190,37 +213,58 @@ def forecast(
         expected_clusters=expected_clusters,
         **parameters,
     )
+    outlook = expect(design, spread)
     return Forecast(
         design=design,
         spread=spread,
-        outlook=expect(design, spread),
+        outlook=outlook,
         twice_epsilon=expect(design.times(epsilon=2.0), spread),
         twice_rows=expect(design.times(rows=2.0), spread),
+        enough_epsilon=None if outlook.works else _enough_epsilon(design, spread),
+        enough_rows=None if outlook.works else _enough_rows(design, spread),
     )
 
 
 def expect(design: Design, spread: Spread = SPREAD) -> Outlook:
     """Return what to expect of one run."""
+    finds_k = design.settings.finds_k
+    found = findable(design, spread) if finds_k else None
     return Outlook(
         n_rows=design.n_rows,
         epsilon=design.settings.epsilon,
         delta=design.settings.delta,
+        levels=design.levels,
+        n_cells=design.n_cells,
         cluster_rows=design.cluster_rows,
-        all_rows=count_error(design, "all"),
-        leaf=count_error(design, "leaf"),
-        cluster=count_error(design, "cluster"),
+        all_rows=size_error(design, "all"),
+        cell=size_error(design, "cell"),
+        cluster=size_error(design),
         centres=centre_errors(design, spread=spread),
-        smallest=smallest_cluster(design, spread),
-        guarantees=_guarantees(design, spread),
+        profile=profile_error(design),
+        smallest=clear_size(design) if found is None else found.rows,
+        least_gap=None if found is None else found.gap,
     )
 
 
-def _guarantees(design: Design, spread: Spread) -> Guarantees:
-    if not design.has_cuts:
-        return Guarantees(count_bound(design), math.inf, 0.0, BETA)
-    rows = min(design.cluster_rows, design.n_rows / 2)
-    gap = GoodCut(peak=peak_share(design, spread) * rows, smaller_side=rows)
-    return Guarantees(count_bound(design), cut_bound(design), central_cut(design, gap), BETA)
+def _enough_epsilon(design: Design, spread: Spread) -> float | None:
+    """Return an epsilon with which it works: the least of those twice, four times, ... as large."""
+    times = 2.0
+    while times * design.settings.epsilon <= _LARGEST_EPSILON:
+        if expect(design.times(epsilon=times), spread).works:
+            return times * design.settings.epsilon
+        times *= 2.0
+    return None
+
+
+def _enough_rows(design: Design, spread: Spread) -> int | None:
+    """Return a number of rows with which it works, likewise, for as many clusters."""
+    times = 2
+    while times <= _MOST_TIMES:
+        more = design.times(rows=times)
+        if expect(more, spread).works:
+            return more.n_rows
+        times *= 2
+    return None
 
 
 def _plain(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpmondrian.privacy.door import MOST_PARTS_OF_SUMS, OBSERVER, Door, in_whole_units
+from dpmondrian.privacy.door import Door
 from dpmondrian.privacy.draws import (
     EXPONENTIAL,
     GAUSSIAN,
@@ -14,8 +14,9 @@ from dpmondrian.privacy.draws import (
     Draw,
     Kind,
 )
+from dpmondrian.privacy.integers import check_noise_fits, in_whole_units
 from dpmondrian.privacy.ledger import NOT_DRAWN, Entry, Ledger
-from dpmondrian.privacy.plan import BELOW_BUDGET, Plan, PlannedDraw, planned_draw
+from dpmondrian.privacy.plan import BELOW_BUDGET, Plan, PlannedDraw, planned_draw, staged_plan, with_stages
 from dpmondrian.privacy.promise import Doubt, promise_doubts
 
 __all__ = [
@@ -24,9 +25,7 @@ __all__ = [
     "GAUSSIAN",
     "HALF_WIDTHS",
     "LAPLACE",
-    "MOST_PARTS_OF_SUMS",
     "NOT_DRAWN",
-    "OBSERVER",
     "PERMUTE_AND_FLIP",
     "RADII",
     "ROWS",
@@ -38,7 +37,10 @@ __all__ = [
     "Ledger",
     "Plan",
     "PlannedDraw",
+    "check_noise_fits",
     "in_whole_units",
     "planned_draw",
     "promise_doubts",
+    "staged_plan",
+    "with_stages",
 ]

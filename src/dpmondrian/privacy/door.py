@@ -5,6 +5,7 @@ Only this module imports `dpmondrian.privacy.mechanisms`; a test holds that. Wha
 
 ===================  ==================================================================================
 `counts`             numbers of rows of disjoint nodes
+`histograms`         several histograms of the same rows at once
 `select`             the best candidate of each of several disjoint groups of rows
 `box_sums`           sums of rows relative to the middle of their public box
 `ball_sums`          sums of displacements that were clipped to a public radius
@@ -12,6 +13,9 @@ Only this module imports `dpmondrian.privacy.mechanisms`; a test holds that. Wha
 
 Neighbouring tables differ by the rows of one person, at most `rows_per_person` of them, added or
 removed. Proofs: ``docs/privacy/``.
+
+What is drawn is planned first, all at once or in stages: `extend` plans further draws, within the cost that is `left`
+(``docs/privacy/filter.md``).
 
 With a journal a value is kept there before it is handed over, and a run that was killed takes it from there instead of
 drawing it again (``docs/privacy/checkpoint.md``).
@@ -21,59 +25,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from contextvars import ContextVar
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.common import interrupts
-from dpmondrian.exceptions import BudgetError, ParameterError, WayOut
-from dpmondrian.privacy.draws import GAUSSIAN, LAPLACE, Draw, Kind
+from dpmondrian.exceptions import BudgetError
+from dpmondrian.privacy.attendants import Journal
+from dpmondrian.privacy.draws import GAUSSIAN, LAPLACE, Draw
+from dpmondrian.privacy.integers import (
+    LARGEST_SCALE,
+    MOST_PARTS_OF_ROWS,
+    MOST_PARTS_OF_SUMS,
+    PLACES,
+    in_whole_units,
+    parts_of_unit,
+)
 from dpmondrian.privacy.ledger import Entry, Ledger
 from dpmondrian.privacy.mechanisms.bits import SecureBits, SeededBits
 from dpmondrian.privacy.mechanisms.sampler import Sampler
 from dpmondrian.privacy.plan import Plan, PlannedDraw
 
-__all__ = ["MOST_PARTS_OF_SUMS", "OBSERVER", "Door", "Journal", "Observer", "in_whole_units"]
-
-
-class Journal(Protocol):
-    """Keeps what was released, so that a run that was killed goes on without drawing it again."""
-
-    def recall(self, name: str, level: int | None, shape: tuple[int, ...]) -> NDArray[np.int64] | None:
-        """Return what this draw released in an earlier part of the run; None if it was not made yet."""
-        ...
-
-    def keep(self, name: str, level: int | None, released: NDArray[np.int64]) -> None:
-        """Keep what a draw releases, so that it outlasts this process; if it raises, nobody gets to see the value."""
-        ...
-
-
-class Observer(Protocol):
-    """Somebody who stands at the doors that are made in a context: an audit, whose runs are seeded and not for release."""
-
-    seed: int
-
-    def noting(self, sampler: Any) -> Any:
-        """Return a sampler that draws like this one and notes what it is asked for."""
-        ...
-
-    def stand_at(self, door: Door) -> None:
-        """Take note of a door that was made."""
-        ...
-
-
-OBSERVER: ContextVar[Observer | None] = ContextVar("observer of doors", default=None)
-"""Set within an audit's own context only, so it is gone with that context, however a run ends, and other threads never see it."""
+__all__ = ["Door"]
 
 _DEVIATION = {GAUSSIAN: 1.0, LAPLACE: math.sqrt(2.0)}
 """Standard deviation of noise per unit of its scale."""
-
-_LARGEST_SCALE = 2.0**45
-"""Up to here the samplers are exact and 64-bit integers hold every noisy value (``docs/privacy/noise.md``)."""
-MOST_PARTS_OF_ROWS, MOST_PARTS_OF_SUMS = 2**24, 2**12
-"""Counts are below 2**32 and sums below 2**50: times these, with noise, they fit 64 bits."""
 
 
 class Door:
@@ -82,13 +59,13 @@ class Door:
     Parameters
     ----------
     plan : Plan
-        Verified before anything is drawn.
+        Verified before anything is drawn, and again whenever it is extended.
     rows_per_person : int
         Every sensitivity is multiplied by this.
     seed : int or None
         None draws secure noise. An int makes a reproducible run that may not be released.
     before_draw : callable, optional
-        Called before each draw with its name, how many draws of the plan are behind, and how many are planned. If it
+        Called before each draw with its name, how many draws of the plan are behind, and how many are planned so far. If it
         raises, nothing is drawn.
     journal : Journal, optional
         Where released values are kept before they are handed over, and found again by a run that continues.
@@ -106,57 +83,52 @@ class Door:
         journal: Journal | None = None,
     ) -> None:
         plan.verify()
-        observer = OBSERVER.get()
-        if observer is not None and journal is not None:
-            raise ParameterError(
-                parameter="checkpoint",
-                rule="must be None in an audit, which observes the draws of complete runs",
-                way_out="Omit it there.",
-            )
-        seed = seed if observer is None else observer.seed
         self.plan = plan
         self.rows_per_person = rows_per_person
         self.secure = seed is None
-        sampler = self._sampler_type(SecureBits() if seed is None else SeededBits(seed))
-        self._sampler = sampler if observer is None else observer.noting(sampler)
+        self._sampler = self._sampler_type(SecureBits() if seed is None else SeededBits(seed))
         self._ledger = self._ledger_type(plan, rows_per_person)
         self._before_draw = before_draw
         self._journal = journal
-        if observer is not None:
-            observer.stand_at(self)
-
-    def public_randomness(self, *purpose: str | int) -> np.random.Generator:
-        """Return a generator for choices that do not depend on the data and protect nothing, such as a start."""
-        return np.random.default_rng(self._sampler.public_seed(*purpose))
 
     def person_key(self) -> NDArray[np.uint64]:
         """Return a key of 128 bits, by which to choose the rows of a person that are kept: secret."""
         return self._sampler.person_key()
 
-    def check_noise_fits(self, largest_sensitivity: float, n_columns: int = 1) -> None:
-        """Refuse, before anything is drawn, a run whose noise 64-bit integers could not hold.
+    @property
+    def left(self) -> float:
+        """Cost that no planned draw has been given yet: rho, or epsilon in plans without delta."""
+        return self.plan.left
 
-        Nor could they hold noise in steps that are fine enough for a composed privacy loss, if one row changes sums of
-        `n_columns` values and these have hardly any noise (``docs/privacy/pld.md``).
+    def plan_draw(self, draw: Draw, level: int | None, cost: float) -> PlannedDraw:
+        """Return a draw to extend the plan with: the plan's mechanism for its kind, with the noise that costs `cost`."""
+        return self.plan.plan_draw(draw, level, cost)
+
+    def extend(self, draws: Sequence[PlannedDraw]) -> None:
+        """Plan further draws, decided from public and released values alone; refuse them if they exceed the budget.
+
+        Privacy
+        -------
+        Costs may depend on what was released, since their sum does not: it stays within `Plan.total` on every path.
+        Argument: ``docs/privacy/filter.md``; tests that try to break it: ``tests/privacy/test_filter.py``.
         """
-        if self.plan.accountant == "pld" and not all(
-            self.plan.is_fine(draw, self._scale(draw) * MOST_PARTS_OF_SUMS, n_columns * self.rows_per_person)
-            for draw in self.plan.draws
-        ):
-            raise BudgetError(
-                "The noise of this run would be too coarse for the accountant of privacy losses; nothing was drawn.",
-                WayOut.FINER_NOISE,
-            )
-        multiplier = max(planned.multiplier for planned in self.plan.draws if planned.draw.kind is Kind.NOISE)
-        if multiplier * self.rows_per_person * largest_sensitivity > _LARGEST_SCALE:
-            raise BudgetError(
-                "The noise of this run would be too large to represent; nothing was drawn.", WayOut.LESS_NOISE
-            )
+        self.plan = self._ledger.plan = self.plan.extended(draws)
+
+    def waive(self, draw: Draw, level: int | None = None) -> None:
+        """Give up a planned draw, for reasons that are public or released. Its cost is left again, if the accountant allows it."""
+        if not self._ledger.is_open(self.plan.find(draw, level)):
+            raise BudgetError(f"The draw {draw.name!r} at level {level} was made; it cannot be waived.")
+        self.plan = self._ledger.plan = self.plan.without(draw, level)
 
     def deviation(self, draw: Draw, level: int | None = None) -> float:
         """Return the standard deviation of a draw's noise, per unit of what one row can change (public)."""
         planned = self.plan.find(draw, level)
         return self._scale(planned) * _DEVIATION[planned.mechanism]
+
+    def deviation_at(self, cost: float) -> float:
+        """Return the standard deviation of a count that is drawn at a cost (public)."""
+        noise = self.plan.noise_at(cost)
+        return self._scale(noise) * _DEVIATION[noise.mechanism]
 
     def _scale(self, draw: PlannedDraw) -> float:
         """Return the noise scale per unit of what one row can change."""
@@ -178,15 +150,41 @@ class Door:
     def _counts(self, draw: Draw, level: int | None, exact: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
         """Return noisy numbers of rows, in parts of a row, and how many parts a row has."""
         planned = self.plan.find(draw, level)
-        scale, sensitivity = self._scale(planned), self.rows_per_person
-        parts = self._parts(planned, scale, 1, MOST_PARTS_OF_ROWS)
-        self._write(planned, sensitivity, scale, scale * parts, sensitivity / scale, exact.size)
-        scales = np.full(exact.size, scale * parts)
+        scale = self._scale(planned)
+        inverse = self.rows_per_person / scale
+        return self._noisy(planned, exact, np.full(exact.shape, scale), inverse, 1, MOST_PARTS_OF_ROWS)
 
-        def drawn() -> NDArray[np.int64]:
-            return exact * parts + self._sampler.noise(planned.mechanism, scales, draw.name, level or 0)
+    def histograms(
+        self,
+        draw: Draw,
+        level: int | None,
+        exact_groups: Sequence[NDArray[np.int64]],
+        n_histograms: Sequence[int] | NDArray[np.int64],
+        parts_per_row: int = 1,
+    ) -> tuple[list[NDArray[np.int64]], NDArray[np.float64]]:
+        """Return noisy histograms of disjoint groups of rows, and the noise's standard deviation in each group.
 
-        return self._once(planned, exact.shape, drawn), parts
+        `exact_groups` has one array per group, of any shape, with all bins of its `n_histograms` histograms. Values and deviations
+        are in parts of a row, of which a row has `parts_per_row`.
+
+        Privacy
+        -------
+        Released: the bins plus discrete noise. One row adds, to each of at most m = ``n_histograms[group]`` histograms of its
+        group, whole parts of a row that are not negative and sum to at most one row: L2 length at most ``sqrt(m)`` rows, L1
+        length at most m. Noise has that length times z as its scale. Argument: ``docs/privacy/counts.md``; tests that try to
+        break it: ``tests/privacy/test_passages.py``.
+        """
+        planned = self.plan.find(draw, level)
+        numbers = np.asarray(n_histograms, dtype=np.float64)
+        changes = parts_per_row * (np.sqrt(numbers) if planned.mechanism == GAUSSIAN else numbers)
+        scales, sizes = self._scale(planned) * changes, [group.size for group in exact_groups]
+        n_changed = int(np.minimum(sizes, numbers * parts_per_row).max(initial=1))
+        inverse = float((self.rows_per_person * changes / scales).max(initial=0.0))
+        exact, most = np.concatenate([np.ravel(group) for group in exact_groups]), MOST_PARTS_OF_ROWS // parts_per_row
+        noisy = in_whole_units(*self._noisy(planned, exact, np.repeat(scales, sizes), inverse, n_changed, most))
+        bins = np.split(noisy, np.cumsum(sizes)[:-1])
+        noisy_groups = [values.reshape(group.shape) for values, group in zip(bins, exact_groups, strict=True)]
+        return noisy_groups, scales * _DEVIATION[planned.mechanism]
 
     def select(
         self, draw: Draw, level: int | None, exact_scores: Sequence[NDArray[np.int64]], score_ranges: Sequence[int]
@@ -246,38 +244,61 @@ class Door:
         block_scales = self._scale(planned) * shape
         ratio = self.rows_per_person * widths / block_scales
         inverse = np.sqrt((ratio**2).sum(axis=1)) if is_gaussian else ratio.sum(axis=1)
-        return self._sums(planned, exact_sums, np.repeat(block_scales, sizes, axis=1), float(inverse.max()))
+        scales = np.repeat(block_scales, sizes, axis=1)
+        return self._sums(planned, exact_sums, scales, float(inverse.max()), int(half_widths.max()))
 
     def ball_sums(
-        self, draw: Draw, level: int | None, exact_sums: NDArray[np.int64], radius: NDArray[np.int64]
+        self,
+        draw: Draw,
+        level: int | None,
+        exact_sums: NDArray[np.int64],
+        radius: NDArray[np.int64],
+        weights: NDArray[np.int64] | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return noisy sums of disjoint groups and the noise's standard deviations, both (n_groups, n_columns).
 
         Privacy
         -------
-        Released: sums of integer displacements whose length (L2 for Gaussian, L1 for Laplace noise) is at
-        most ``radius[group]``, plus discrete noise of scale ``z * radius``. Argument: ``docs/privacy/sums.md``;
-        tests that try to break it: ``tests/privacy/test_neighbours.py``.
+        Released: sums of integer displacements x, plus discrete noise of scale ``z * radius / w_j`` in column j. The length (L2 for
+        Gaussian, L1 for Laplace noise) of a row's weighted displacement ``w_j * x_j`` is at most ``radius[group]``; `weights`
+        are public and at least 1 (None: all of them 1). Argument: ``docs/privacy/sums.md``; tests that try to break it:
+        ``tests/privacy/test_neighbours.py``, ``tests/privacy/test_passages.py``.
         """
         planned = self.plan.find(draw, level)
-        column = self._scale(planned) * radius[:, None].astype(np.float64)
-        scales = np.repeat(column, exact_sums.shape[1], axis=1)
-        inverse = float((self.rows_per_person * radius / scales[:, 0]).max())
-        return self._sums(planned, exact_sums, scales, inverse)
+        weights = np.ones(exact_sums.shape[1], dtype=np.int64) if weights is None else weights
+        scales = self._scale(planned) * radius[:, None].astype(np.float64) / weights
+        inverse = float((self.rows_per_person * radius[:, None] / (weights * scales)).max())
+        return self._sums(planned, exact_sums, scales, inverse, int(radius.max()))
 
     def _sums(
-        self, planned: PlannedDraw, exact_sums: NDArray[np.int64], scales: NDArray[np.float64], inverse: float
+        self, planned: PlannedDraw, exact: NDArray[np.int64], scales: NDArray[np.float64], inverse: float, most: int
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return sums with noise of these scales, of which `inverse` is the largest sensitivity per scale."""
-        parts = self._parts(planned, float(scales.min()), exact_sums.shape[1], MOST_PARTS_OF_SUMS)
-        largest = float(scales.max()) * parts
-        self._write(planned, self.rows_per_person, self._scale(planned), largest, inverse, exact_sums.size)
+        """Return noisy sums and the noise's standard deviations; a row may change every column, by `most` at most."""
+        noisy = self._noisy(planned, exact, scales, inverse, exact.shape[1], MOST_PARTS_OF_SUMS // min(most, PLACES))
+        return in_whole_units(*noisy), scales * _DEVIATION[planned.mechanism]
+
+    def _noisy(
+        self,
+        planned: PlannedDraw,
+        exact: NDArray[np.int64],
+        scales: NDArray[np.float64],
+        inverse: float,
+        n_changed: int,
+        most_parts: int,
+    ) -> tuple[NDArray[np.int64], int]:
+        """Return values with noise, in parts of a unit, and how many parts a unit has. One row changes `n_changed` values."""
+        least = float(scales.min(initial=math.inf))
+        if not least > 0.0:
+            raise BudgetError(f"The values of {planned.name!r} would have no noise; they were not drawn.")
+        parts = self._parts(planned, least, n_changed, most_parts)
+        largest = float(scales.max(initial=0.0)) * parts
+        self._write(planned, self.rows_per_person, self._scale(planned), largest, inverse, exact.size)
 
         def drawn() -> NDArray[np.int64]:
             noise = self._sampler.noise(planned.mechanism, scales * parts, planned.name, planned.level or 0)
-            return in_whole_units(exact_sums * parts + noise.reshape(exact_sums.shape), parts)
+            return exact * parts + noise.reshape(exact.shape)
 
-        return self._once(planned, exact_sums.shape, drawn), scales * _DEVIATION[planned.mechanism]
+        return self._once(planned, exact.shape, drawn), parts
 
     def _once(
         self, draw: PlannedDraw, shape: tuple[int, ...], drawn: Callable[[], NDArray[np.int64]]
@@ -285,54 +306,32 @@ class Door:
         """Return what a draw releases: what it released before if the journal knows, else drawn now and kept first."""
         if self._journal is None:
             return drawn()
-        released = self._journal.recall(draw.name, draw.level, shape)
+        released = self._journal.recall(draw.name, draw.level, draw.cost, shape)
         if released is None:
             released = drawn()
             with interrupts.lasting():
-                self._journal.keep(draw.name, draw.level, released)
+                self._journal.keep(draw.name, draw.level, draw.cost, released)
         return released
 
     def _parts(self, draw: PlannedDraw, scale: float, n_changed: int, most: int) -> int:
-        """Return into how many parts a unit is divided before noise is drawn: a power of two, public.
-
-        More than one only for composed privacy losses, whose Gaussian noise must be near to continuous noise. `scale` is the
-        draw's least scale, `n_changed` the number of values that one row changes (``docs/privacy/joint.md``).
-        """
-        parts = 1
-        while not self.plan.is_fine(draw, scale * parts, n_changed * self.rows_per_person):
-            parts *= 2
-            if parts > most:
-                raise BudgetError(
-                    f"The noise of {draw.name!r} would be too coarse for its accounting; it was not drawn. Decrease 'epsilon'."
-                )
-        return parts
+        """Return into how many parts a unit is divided before noise is drawn; one row changes `n_changed` values."""
+        return parts_of_unit(self.plan, draw, scale, n_changed * self.rows_per_person, most)
 
     def _write(
-        self,
-        draw: PlannedDraw,
-        sensitivity: float,
-        scale: float,
-        largest: float,
-        inverse: float,
-        n_draws: int,
+        self, draw: PlannedDraw, sensitivity: float, scale: float, largest: float, inverse: float, n_draws: int
     ) -> None:
         """Write the ledger before a draw; refuse noise that 64-bit integers could not hold, and draws of a run that was stopped.
 
         `largest` is the largest scale of added noise (0 for a selection), `inverse` its largest sensitivity per scale.
         """
-        if largest > _LARGEST_SCALE:
+        if largest > LARGEST_SCALE:
             raise BudgetError(f"The noise of {draw.name!r} would be too large to represent; it was not drawn.")
         cost = self.plan.cost_of(draw.mechanism, 1.0 / inverse, draw.delta)
         interrupts.check()
         if self._before_draw is not None:
-            self._before_draw(draw.name, self._ledger.n_written, len(self.plan.draws))
+            self._before_draw(draw.name, self._ledger.n_written, self.plan.n_planned)
         self._ledger.write(draw, sensitivity=sensitivity, scale=scale, cost=cost, n_draws=n_draws)
 
     def close(self) -> tuple[Entry, ...]:
         """Return the ledger: one entry per planned draw, in the order of the plan."""
         return self._ledger.close()
-
-
-def in_whole_units(noisy: NDArray[np.int64], parts: int) -> NDArray[np.int64]:
-    """Return noisy values, given in parts of a unit, rounded to whole units: post-processing."""
-    return (noisy + parts // 2) // parts

@@ -20,8 +20,8 @@ _TOLERANCE = 1e-9
 class Entry:
     """One mechanism of the statement.
 
-    `sensitivity` and `scale` are in `unit`; `n_draws` is the number of values it released (0 where the
-    tree ended earlier: the cost is charged all the same).
+    `sensitivity` and `scale` are in `unit`; `n_draws` is the number of values it released: 0 where it was not made. What was
+    planned and not made is charged all the same, unless it was waived: then it costs nothing.
     """
 
     name: str
@@ -43,22 +43,25 @@ class Ledger:
     rows_per_person: int = 1
     _written: dict[tuple[Draw, int | None], Entry] = field(default_factory=dict)
 
+    def is_open(self, draw: PlannedDraw) -> bool:
+        """Return whether a draw is planned and was not made yet."""
+        return self.plan.find(draw.draw, draw.level) is draw and (draw.draw, draw.level) not in self._written
+
     def write(self, draw: PlannedDraw, *, sensitivity: float, scale: float, cost: float, n_draws: int) -> None:
         """Record a draw *before* it is made, at the cost of the noise it will use, which must be the planned one.
 
         The same entry may not be written twice.
         """
-        key = (draw.draw, draw.level)
-        if self.plan.find(*key) is not draw or key in self._written:
+        if not self.is_open(draw):
             raise BudgetError(f"The draw {draw.name!r} at level {draw.level} is not open in the plan.")
         cost = self._stated_cost(draw, cost)
-        self._written[key] = Entry(
+        self._written[draw.draw, draw.level] = Entry(
             draw.name, draw.level, draw.mechanism, draw.draw.unit, sensitivity, scale, cost, n_draws, draw.delta
         )
 
     def _stated_cost(self, draw: PlannedDraw, cost: float) -> float:
         """Return the planned cost; refuse a draw whose noise costs another one."""
-        if cost > draw.cost * (1.0 + _TOLERANCE):
+        if not cost <= draw.cost * (1.0 + _TOLERANCE):  # nor if it is no number
             raise BudgetError(f"The draw {draw.name!r} at level {draw.level} would cost more than planned.")
         if cost < draw.cost * (1.0 - _TOLERANCE):
             raise BudgetError(f"The draw {draw.name!r} at level {draw.level} would cost less than planned.")
@@ -72,15 +75,14 @@ class Ledger:
     def close(self) -> tuple[Entry, ...]:
         """Return one entry per planned draw, in the order of the plan.
 
-        A draw that was not needed is charged like the others: the guarantee is that of the whole plan, since where the
-        tree ends is itself released.
+        A draw that was neither made nor waived is charged like the others.
         """
         return tuple(self._written.get((draw.draw, draw.level)) or self._not_drawn(draw) for draw in self.plan.draws)
 
     def _not_drawn(self, draw: PlannedDraw) -> Entry:
-        """Return the entry of a draw that was not needed: deeper levels, or what joins leaves where they stay as they are."""
-        if not draw.may_be_skipped:
+        """Return the entry of a draw that was not needed."""
+        if not draw.waived and not draw.may_be_skipped:
             raise BudgetError(f"The planned draw {draw.name!r} at level {draw.level} was not made.")
         sensitivity = float(self.rows_per_person)
-        scale = draw.multiplier * sensitivity
-        return Entry(draw.name, draw.level, draw.mechanism, NOT_DRAWN, sensitivity, scale, draw.cost, 0, draw.delta)
+        scale, cost = draw.multiplier * sensitivity, 0.0 if draw.waived else draw.cost
+        return Entry(draw.name, draw.level, draw.mechanism, NOT_DRAWN, sensitivity, scale, cost, 0, draw.delta)

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from dpmondrian.quality.comparison import Comparison, compare_with_kmeans
-from dpmondrian.quality.distance import kmeans_distance, matching_distance
-from dpmondrian.quality.evaluate import evaluate
-from dpmondrian.quality.measures import accuracy, adjusted_rand, inertia, nearest, purity
+from dpmondrian.quality.measures import (
+    accuracy,
+    adjusted_rand,
+    evaluate,
+    inertia,
+    kmeans_distance,
+    matching_distance,
+    nearest,
+    purity,
+)
 from dpmondrian.quality.silhouette import silhouette
 
 __all__ = [

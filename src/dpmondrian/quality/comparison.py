@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from dpmondrian.engines import MISSING_RULES, clipped_rows, view_of
 from dpmondrian.exceptions import DataError
-from dpmondrian.quality.evaluate import evaluate
+from dpmondrian.quality.measures import evaluate
 from dpmondrian.release import Release
 from dpmondrian.schema import Coordinates
-from dpmondrian.tables import Table, read_table
+from dpmondrian.tables import Reader, Table, read_table
 
-__all__ = ["Comparison", "compare_with_kmeans"]
+_SAMPLE_ROWS = 20_000  # of which KMeans finds good starts
 
 
 @dataclass(frozen=True)
@@ -30,41 +30,47 @@ class Comparison:
     kmeans: dict[str, float]
 
 
-def compare_with_kmeans(release: Release, table: Any, classes: str | None = None, seed: int = 0) -> Comparison:
+def compare_with_kmeans(
+    release: Release, table: Any, classes: str | None = None, seed: int = 0, *, decoded: bool = False
+) -> Comparison:
     """Return all metrics of a release and of KMeans on the rows of a table. Sensitive.
 
-    Parameters
-    ----------
-    release : Release
-    table : data frame or array
-        The rows, with the columns of the release.
-    classes : str, optional
-        Column with the true class of every row.
-    seed : int
-        Of KMeans and of the silhouette's subsample.
+    `classes` names the column with the true class of every row; `seed` is that of KMeans and of the silhouette's subsample.
+    With `decoded` the table comes from `OpenedFile.read`, which has turned dates, bands and other notations into numbers.
     """
-    from sklearn.cluster import KMeans
-
     coordinates = Coordinates(release.schema)
-    rows, kept = _scaled_rows(table, release, coordinates)
+    rows, kept = _scaled_rows(_columns_of(table, release, decoded), release, coordinates)
     if len(rows) < len(release.centres):
         raise DataError(
-            "The table has fewer rows than the release has clusters: nothing can be compared. Pass the whole table."
+            "The table has fewer rows than the release has clusters: nothing can be compared.", "Pass the whole table."
         )
     true_class = None if classes is None else _classes(table, classes)[kept]
     weights = coordinates.schema.weights
-    kmeans = KMeans(len(release.centres), n_init=10, random_state=seed).fit(rows).cluster_centers_
+    kmeans = _kmeans(rows, len(release.centres), seed)
     diameter = float(np.linalg.norm((coordinates.schema.upper - coordinates.schema.lower) * weights))
     own = coordinates.of_centres(release.centres) * weights
     return Comparison(*(evaluate(rows, true_class, centres, [kmeans], diameter, seed) for centres in (own, kmeans)))
 
 
+def _kmeans(rows: NDArray[np.float64], n_clusters: int, seed: int) -> NDArray[np.float64]:
+    """Return the centres of KMeans: the best of ten starts, on a sample where there are many rows, moved on all rows."""
+    from sklearn.cluster import KMeans
+
+    sample = rows
+    if len(rows) > _SAMPLE_ROWS:
+        sample = rows[np.random.default_rng(seed).choice(len(rows), max(_SAMPLE_ROWS, n_clusters), replace=False)]
+    centres = KMeans(n_clusters, n_init=10, random_state=seed).fit(sample).cluster_centers_
+    if sample is not rows:
+        centres = KMeans(n_clusters, init=centres, n_init=1).fit(rows).cluster_centers_
+    return np.asarray(centres)
+
+
 def _scaled_rows(
-    table: Any, release: Release, coordinates: Coordinates
+    table: Table, release: Release, coordinates: Coordinates
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return the clipped rows on the common scale of distances, and which rows of the table they are."""
     on_missing = str(release.parameters.get("on_missing"))
-    view = view_of(_columns_of(table, release), coordinates, on_missing)
+    view = view_of(table, coordinates, on_missing)
     schema = coordinates.schema
     rule = MISSING_RULES["middle" if on_missing == "middle" else "drop"]
     blocks = [clipped_rows(block, schema, rule) for block in view.blocks()]
@@ -73,11 +79,12 @@ def _scaled_rows(
     return rows[kept] * schema.weights, kept
 
 
-def _columns_of(table: Any, release: Release) -> Table:
+def _columns_of(table: Any, release: Release, decoded: bool) -> Table:
     if not release.named:
         return read_table(table)
     wanted = nw.from_native(table, eager_only=True).select(list(release.schema.names))
-    return read_table(wanted.to_native(), release.schema.categories)
+    reader = Reader(release.schema.written)
+    return (reader.of_streams if decoded else reader).table(wanted.to_native())
 
 
 def _classes(table: Any, column: str) -> NDArray[np.int64]:

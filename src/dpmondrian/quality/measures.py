@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["accuracy", "adjusted_rand", "inertia", "nearest", "purity"]
+from dpmondrian.quality.silhouette import silhouette
 
 _BLOCK = 4096
 
@@ -63,3 +65,58 @@ def _pairs(counts: NDArray[np.int64]) -> float:
     """Return how many pairs of rows can be taken from within groups of these sizes."""
     sizes = counts.astype(np.float64)
     return float((sizes * (sizes - 1) / 2).sum())
+
+
+def kmeans_distance(centres: NDArray[np.float64], references: Sequence[NDArray[np.float64]], diameter: float) -> float:
+    """Return the paper's normalised KMeans distance.
+
+    The mean over the centres of the distance to the nearest reference centre, averaged over the reference
+    clusterings, divided by the diameter of the domain. It is one-sided: missing clusters cost nothing.
+    """
+    return float(np.mean([_mean_gap(centres, reference) for reference in references]) / diameter)
+
+
+def matching_distance(
+    centres: NDArray[np.float64], references: Sequence[NDArray[np.float64]], diameter: float
+) -> float:
+    """Return the two-sided counterpart of `kmeans_distance`: missing clusters cost as much as invented ones.
+
+    For each reference clustering, half the mean distance from the centres to their nearest reference centre plus half
+    the mean distance from the reference centres to their nearest centre; averaged over the references and divided by
+    the diameter. It is 0 only if both are the same set of points.
+    """
+    gaps = [_mean_gap(centres, reference) + _mean_gap(reference, centres) for reference in references]
+    return float(np.mean(gaps) / 2 / diameter)
+
+
+def _mean_gap(origins: NDArray[np.float64], targets: NDArray[np.float64]) -> float:
+    return float(nearest(origins, targets)[1].mean())
+
+
+def evaluate(
+    rows: NDArray[np.float64],
+    classes: NDArray[np.int64] | None,
+    centres: NDArray[np.float64],
+    references: Sequence[NDArray[np.float64]],
+    diameter: float,
+    seed: int = 0,
+) -> dict[str, float]:
+    """Return every metric of a clustering by name, with the rows, which are not clipped, assigned only once.
+
+    `centres` are at least one. Without `classes` of the rows, "accuracy" and "adjusted_rand" are left out; without any
+    `references` (other centres), "kmeans_distance" and "matching_distance" are. `seed` chooses the subsample of the
+    silhouette.
+    """
+    label, distance = nearest(rows, centres)
+    result = {
+        "n_centres": float(len(centres)),
+        "inertia": float((distance**2).sum()),
+        "silhouette": silhouette(rows, label, seed=seed),
+    }
+    if classes is not None:
+        result["accuracy"] = purity(classes, label)
+        result["adjusted_rand"] = adjusted_rand(classes, label)
+    if len(references) > 0:
+        result["kmeans_distance"] = kmeans_distance(centres, references, diameter)
+        result["matching_distance"] = matching_distance(centres, references, diameter)
+    return result

@@ -5,32 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["silhouette"]
-
-_BLOCK_CELLS = 1 << 20
-"""Distances that are held at a time: 8 MiB."""
+_BLOCK_CELLS = 1 << 20  # distances that are held at a time: 8 MiB
 
 
 def silhouette(
     rows: NDArray[np.float64], label: NDArray[np.int64], sample_size: int | None = 10_000, seed: int = 0
 ) -> float:
-    """Return the mean silhouette coefficient of the rows, or of a random subsample, with Euclidean distances.
+    """Return the mean silhouette coefficient, in [-1, 1], of the rows or of a random subsample, with Euclidean distances.
 
-    Parameters
-    ----------
-    rows : array (n, d)
-    label : array (n,)
-        The cluster of every row.
-    sample_size : int or None
-        How many rows are drawn without replacement (all, if there are fewer); None takes all rows, in n^2 time.
-    seed : int
-        Chooses the subsample: the same rows as ``silhouette_score(..., random_state=seed)`` of scikit-learn.
-
-    Returns
-    -------
-    float
-        In [-1, 1]. By the paper's rule -1 if the rows, or those drawn, share one cluster. A row that is alone in its
-        cluster counts 0.
+    The subsample has `sample_size` rows (None takes all rows, in n^2 time), the same as those of scikit-learn's
+    ``silhouette_score(..., random_state=seed)``. By the paper's rule the value is -1 if the rows, or those drawn, share one
+    cluster. A row that is alone in its cluster counts 0.
     """
     if sample_size is not None:
         chosen = np.random.RandomState(seed).permutation(len(rows))[:sample_size]

@@ -2,26 +2,57 @@
 
 from __future__ import annotations
 
-from dpmondrian.release.assembly import released_centres, released_tree
+from dpmondrian.release.assembly import released
+from dpmondrian.release.coreset import Coreset
+from dpmondrian.release.differences import Difference
+from dpmondrian.release.every_k import Clusters, Qualities
 from dpmondrian.release.explain import Explanation, explain
+from dpmondrian.release.hierarchy import Hierarchy
+from dpmondrian.release.histograms import ColumnProfile, Histogram
 from dpmondrian.release.labelling import Labeller
-from dpmondrian.release.origin import Account, Cost, Origin, is_data_set_name, today
+from dpmondrian.release.measured import Description, Measured, Quality
+from dpmondrian.release.profiles import Profile, Profiles
 from dpmondrian.release.release import Release, text_of
-from dpmondrian.release.statement import ADD_OR_REMOVE, SEEDED, PrivacyStatement, make_statement
+from dpmondrian.release.statement import (
+    ADD_OR_REMOVE,
+    PERSON,
+    SEEDED,
+    Account,
+    Cost,
+    Origin,
+    PrivacyStatement,
+    Unit,
+    counted_in,
+    is_data_set_name,
+    make_statement,
+    today,
+    unit_of,
+)
 from dpmondrian.release.tree import Condition, Rule, Tree
-from dpmondrian.release.unit import PERSON, Unit, counted_in, unit_of
 
 __all__ = [
     "ADD_OR_REMOVE",
     "PERSON",
     "SEEDED",
     "Account",
+    "Clusters",
+    "ColumnProfile",
     "Condition",
+    "Coreset",
     "Cost",
+    "Description",
+    "Difference",
     "Explanation",
+    "Hierarchy",
+    "Histogram",
     "Labeller",
+    "Measured",
     "Origin",
     "PrivacyStatement",
+    "Profile",
+    "Profiles",
+    "Qualities",
+    "Quality",
     "Release",
     "Rule",
     "Tree",
@@ -30,8 +61,7 @@ __all__ = [
     "explain",
     "is_data_set_name",
     "make_statement",
-    "released_centres",
-    "released_tree",
+    "released",
     "text_of",
     "today",
     "unit_of",

@@ -12,10 +12,7 @@ from dpmondrian.exceptions import BudgetError
 from dpmondrian.privacy.accountants import PLD_SLACK, Composition, bounded_range_rho, smallest_met
 
 if TYPE_CHECKING:
-    from dpmondrian.release.statement import PrivacyStatement
-    from dpmondrian.release.unit import Unit
-
-__all__ = ["Explanation", "Rate", "explain"]
+    from dpmondrian.release.statement import PrivacyStatement, Unit
 
 _FALSE_POSITIVES = (0.01, 0.05, 0.1)
 _SEARCH_STEPS = 25
@@ -105,7 +102,7 @@ def explain(
         )
     epsilon, delta = statement.epsilon + statement.bounds_epsilon, statement.delta
     if composition is None:
-        composition = Composition.of(statement.entries, statement.currency, fine=statement.accountant == "pld")
+        composition = _composition(statement)
     profile = _profile(composition, statement, slack if composition.mu > 0.0 else 0.0)
     return Explanation(
         epsilon=epsilon,
@@ -117,6 +114,14 @@ def explain(
         advantage_by_epsilon_alone=_advantage_of_promise(epsilon, delta),
         rates=tuple(_rate(profile, epsilon, delta, alpha) for alpha in _FALSE_POSITIVES),
     )
+
+
+def _composition(statement: PrivacyStatement) -> Composition:
+    """Return what the run is dominated by. Of draws that were decided on the way only the total is known before they are made."""
+    listed = Composition.of(statement.entries, statement.currency, fine=statement.accountant == "pld")
+    if not statement.staged:
+        return listed
+    return Composition(pure=(statement.epsilon,)) if statement.rho is None else Composition(rho=statement.rho)
 
 
 def _profile(composition: Composition, statement: PrivacyStatement, slack: float) -> Callable[[float], float]:

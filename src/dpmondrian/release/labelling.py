@@ -1,94 +1,140 @@
-"""The nearest released centre of every row: for the holder of the rows, wherever they are."""
+"""The cluster of every row by the released rule: for the holder of the rows, wherever they are."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.common.threads import Threads
-from dpmondrian.engines import MISSING_RULES, clipped_rows, missing_value_error, view_of
-from dpmondrian.kernels import compiled
-from dpmondrian.release.release import Release
+from dpmondrian.common.checks import check_choice
+from dpmondrian.common.interrupts import undisturbed
+from dpmondrian.dpm import Partition
+from dpmondrian.engines import (
+    MISSING_RULES,
+    EngineSource,
+    Grid,
+    LocalSource,
+    Resources,
+    carried,
+    clipped_rows,
+    coded_blocks,
+    open_source,
+    view_of,
+)
+from dpmondrian.exceptions import DataError
 from dpmondrian.schema import Coordinates
-from dpmondrian.tables import PART_ROWS, Table
+from dpmondrian.tables import Reader, Table
 
-__all__ = ["Labeller"]
-
-_NO_NODES, _NO_CLUSTERS = np.empty(0, dtype=np.int16), np.empty(0, dtype=np.int64)
+if TYPE_CHECKING:
+    from dpmondrian.release.every_k import Clusters
+    from dpmondrian.release.release import Release
 
 
 @dataclass(frozen=True)
 class Labeller:
-    """Finds the nearest centre of rows; made of released and public values only, so it may be sent to where rows are.
+    """Finds the cluster of rows; made of released and public values only, so it may be sent to where rows are.
 
     Attributes
     ----------
     coordinates : Coordinates
-        Scales on which distances are taken; directions play no part.
+        What stands for the values of a row.
+    grid : Grid
+        On whose places the rule is.
+    rule : Partition
+        Which of several parts a row belongs to.
+    cluster_of_part : int32 array
+        The cluster that each part stands for.
     centres : float64 array of shape (n_clusters, n_columns)
-        On these scales.
+        In the columns' own units.
     on_missing : str
         What happens to missing values; with "drop" such rows get -1.
+    named : bool
+        Whether columns have names of their own.
+    person_id : str or None
+        A column that may be there and is not looked at.
     """
 
     coordinates: Coordinates
+    grid: Grid
+    rule: Partition
+    cluster_of_part: NDArray[np.int32]
     centres: NDArray[np.float64]
     on_missing: str
+    named: bool
+    person_id: str | None
 
     @classmethod
-    def of(cls, release: Release, on_missing: str) -> Labeller:
-        """Return the labeller of a release."""
-        coordinates = Coordinates(release.schema)
-        return cls(coordinates, coordinates.of_centres(release.centres), on_missing)
+    def of(cls, release: Release, on_missing: str | None = None, clusters: Clusters | None = None) -> Labeller:
+        """Return the labeller of a release, or of other clusters made of its cells."""
+        own = release if clusters is None else clusters
+        on_missing = release.parameters["on_missing"] if on_missing is None else on_missing
+        return cls(
+            coordinates=Coordinates(release.schema),
+            grid=release.grid,
+            rule=own.rule,
+            cluster_of_part=own.cluster_of_part.astype(np.int32),
+            centres=own.centres,
+            on_missing=check_choice("on_missing", on_missing, tuple(MISSING_RULES)),
+            named=release.named,
+            person_id=release.parameters["person_id"],
+        )
+
+    def predict(self, X: Any) -> Any:
+        """Return the cluster of every row of any table; see `DPM.predict`."""
+        return undisturbed(carried(X, lambda: self._source(X).labels(self.labels, Resources())))
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Return the distance of every row of a table on this machine to every centre; see `DPM.transform`."""
+        return undisturbed(partial(self._all_distances, X))
+
+    def _all_distances(self, X: Any) -> NDArray[np.float64]:
+        source = self._source(X)
+        if not isinstance(source, LocalSource):
+            raise DataError(
+                "Distances are not computed for tables on a cluster.",
+                "Call predict, or transform with a part of the table in memory.",
+            )
+        return source.mapped(self.distances, np.empty((0, len(self.centres))), Resources())
+
+    def _source(self, X: Any) -> EngineSource:
+        """Return a table with its columns in the order of the release."""
+        schema = self.coordinates.given
+        names = schema.names if self.named else None
+        reader = Reader(schema.written, self.person_id, person_needed=False, order=names)
+        source = open_source(X, reader, names)
+        n_columns, n_expected = source.head.n_columns, len(schema.columns)
+        if n_columns != n_expected:
+            raise DataError(f"X has {n_columns} features, but DPM is expecting {n_expected} features as input.")
+        return source
 
     def labels(self, table: Table) -> NDArray[np.int32]:
-        """Return the nearest centre of every row of a table."""
-        return self._labels(table, _NO_NODES, _NO_CLUSTERS)
+        """Return the cluster of every row of a table."""
+        move, found = self.rule.move(), [np.empty(0, dtype=np.int16)]
+        for block in coded_blocks(table, self.coordinates, self.on_missing, self.grid):
+            node = np.zeros(block.n_rows, dtype=np.int16)
+            move.move(block, node)
+            found.append(node)
+        labels = self.cluster_of_part[np.concatenate(found)]
+        return labels if len(labels) == table.n_rows else self._with_missing(table, labels)
 
-    def hinted_labels(
-        self, table: Table, threads: Threads, nodes: NDArray[np.int16] | None, cluster_of_node: NDArray[np.int64]
-    ) -> NDArray[np.int32]:
-        """Return the nearest centre of every row; the nodes that rows are in, if known, are hints that save time."""
-
-        def part(start: int) -> NDArray[np.int32]:
-            stop = start + PART_ROWS
-            rows = table.between(start, stop)
-            return self.labels(rows) if nodes is None else self._labels(rows, nodes[start:stop], cluster_of_node)
-
-        parts = threads.map(part, range(0, table.n_rows, PART_ROWS))
-        return np.concatenate([np.empty(0, dtype=np.int32), *parts])
-
-    def _labels(self, table: Table, nodes: NDArray[np.int16], cluster_of_node: NDArray[np.int64]) -> NDArray[np.int32]:
-        view, schema = view_of(table, self.coordinates, self.on_missing), self.coordinates.schema
-        labels = np.empty(table.n_rows, dtype=np.int32)
-        for start in view.starts():
-            if not compiled.nearest_centre(
-                np.ascontiguousarray(view.block(start)), schema.lower, schema.upper, MISSING_RULES[self.on_missing], self.centres,
-                schema.weights, self._half_gaps, nodes, cluster_of_node, labels, start,
-            ):  # fmt: skip
-                raise missing_value_error()
-        return labels
+    def _with_missing(self, table: Table, labels: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the labels of all rows from those of the rows that lack no value."""
+        blocks = view_of(table, self.coordinates, self.on_missing).blocks()
+        whole = np.concatenate([np.isfinite(block).all(axis=1) for block in blocks])
+        every = np.full(table.n_rows, -1, dtype=np.int32)
+        every[whole] = labels
+        return every
 
     def distances(self, table: Table) -> NDArray[np.float64]:
         """Return the distance of every row of a table to every centre."""
         view, schema = view_of(table, self.coordinates, self.on_missing), self.coordinates.schema
-        distances = np.empty((table.n_rows, len(self.centres)))
+        centres = self.coordinates.of_centres(self.centres)
+        distances = np.empty((table.n_rows, len(centres)))
         for start, block in zip(view.starts(), view.blocks(), strict=True):
             rows = clipped_rows(block, schema, MISSING_RULES[self.on_missing])
-            for c, centre in enumerate(self.centres):
+            for c, centre in enumerate(centres):
                 distances[start : start + len(rows), c] = np.sqrt((((rows - centre) * schema.weights) ** 2).sum(axis=1))
         return distances
-
-    @cached_property
-    def _half_gaps(self) -> NDArray[np.float64]:
-        """Half the distance of each centre to its nearest other, a little less against rounding."""
-        points = self.centres * self.coordinates.schema.weights
-        gaps = np.full(len(points), np.inf)
-        for c, point in enumerate(points):
-            squares = ((points - point) ** 2).sum(axis=1)
-            squares[c] = np.inf
-            gaps[c] = np.sqrt(squares.min())
-        return 0.5 * (1.0 - 1e-9) * gaps

@@ -5,51 +5,55 @@ What is read is verified (`dpmondrian.release.verification`): a file that contra
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import itertools
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.common.checks import is_number
-from dpmondrian.common.printable import printable
+from dpmondrian.common.checks import check_integer, is_number
+from dpmondrian.common.file_kinds import kind_of_file
 from dpmondrian.common.whole_files import write_file
-from dpmondrian.exceptions import ReleaseFileError
-from dpmondrian.release.origin import Origin
-from dpmondrian.release.statement import PrivacyStatement
+from dpmondrian.dpm import Figures, Nearest, Partition, Regions, partition_from_dict
+from dpmondrian.engines import Grid
+from dpmondrian.exceptions import ParameterError, ReleaseFileError
+from dpmondrian.release.coreset import Coreset, numbers_of
+from dpmondrian.release.csv_text import csv_text, table_text
+from dpmondrian.release.every_k import Clusters, EveryK, Qualities
+from dpmondrian.release.hierarchy import Hierarchy
+from dpmondrian.release.measured import Quality
+from dpmondrian.release.profiles import Profiles
+from dpmondrian.release.statement import Origin, PrivacyStatement, counted_in
+from dpmondrian.release.synthetic import synthetic_rows
 from dpmondrian.release.tree import Tree
-from dpmondrian.release.unit import counted_in
 from dpmondrian.schema import Coordinates, Estimate, Schema
 
-__all__ = ["FORMAT_VERSION", "Release", "digest_of", "text_of"]
-
 FORMAT = "dpmondrian release"
-FORMAT_VERSION = 4
-"""The constants of plans and the keys of statements belong to it: whoever changes them raises it."""
+FORMAT_VERSION = 6  # the constants of plans and the keys of statements belong to it: whoever changes them raises it
 
-LARGEST_FILE = 2**26
-"""A longer file is not read: nobody's memory is filled by opening what a stranger sent."""
+LARGEST_FILE = 2**26  # a longer file is not read: nobody's memory is filled by opening what a stranger sent
 _MOST_CONTAINERS = 2**17  # lists and objects; an empty one has three characters in a file and sixty bytes in memory
 _MOST_TEXTS = 2**19  # names of fields and texts; each takes up to 200 bytes while its object is made
-_MOST_VALUES = 2**21
+_MOST_VALUES = 2**22
 _LARGEST_WIDE_TEXT = 2**23  # one character beyond ASCII can make a text take four times as much
 _MOST_CENTRE_COLUMNS = 2**16
 _MOST_NAME_CHARACTERS = 2**24  # of all indicators: each repeats the name of its column
 _MOST_LEVELS = 12
+_MOST_SYNTHETIC = 10**8
+_LONGEST_NAME = 100
 _MOST_LINES, _LONGEST_TEXT = 1000, 10**5  # of the privacy statement
-_LARGEST_ERROR = 1e120
-"""Noise is up to 2**45 times, the range up to 1e3 (logarithms) times what the largest bound is, 1e100."""
 _LARGEST_NUMBER = 1e300
-_FORMULA = re.compile("(^|[;,|\t])(?=[ ]*[=+\\-@\uff1d\uff0b\uff0d\uff20])")
-"""Where a formula begins: at the start of a name, and after what a spreadsheet may take for the end of a cell."""
+_FIELDS = ("size", "size_error", "centre", "centre_error", "certainty")
+"""What a file says of every cluster."""
+_LONG_LIST, _LINE_BREAK = re.compile(r"\[\n\s+([^\[\]{}\"]*?)\n\s*\]"), re.compile(r"\n\s+")
+"""Lists of numbers are written on one line. No text has a line break in JSON."""
 
 
 @dataclass(frozen=True)
@@ -66,12 +70,33 @@ class Release:
         Cluster centres and the standard errors of the noise in them, over `Schema.centre_columns`: a value per numeric column,
         and the share of every category.
     sizes, size_errors : float64 arrays of shape (n_clusters,)
+    certainty : float64 array of shape (n_clusters,) or None
+        How sure it is that each cluster is apart from the others, from 0 to 1; None where k was given.
+    partition : Partition or None
+        Which cluster a row belongs to, where that is not the one with the nearest centre; see `rule`.
+    cells : Coreset or None
+        From which `clusters` for every other k follow; None in the paper's variant.
     tree : Tree
     privacy : PrivacyStatement
     parameters : dict
         The other parameters of the run, by name: all public.
     origin : Origin
         Day, name of the data set, and the state of its account.
+    profiles : Profiles or None
+        Histograms of every cluster and column; None where nobody asked for them, and in the paper's variant.
+    figures : Figures or None
+        What was measured of the quality of the clusters, likewise; see `quality`.
+    names : mapping from int to str
+        Names that the holder gave to clusters. They are in the file, beside what the digest covers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpmondrian import DPM, Release
+    >>> release = DPM(bounds=(0, 100)).fit(np.repeat([[20.0], [80.0]], 5000, axis=0)).release_
+    >>> again = Release.from_json(release.to_json())  # whoever reads it needs no rows
+    >>> again.centres.round().ravel().tolist() in ([20.0, 80.0], [80.0, 20.0])
+    True
     """
 
     schema: Schema
@@ -80,24 +105,99 @@ class Release:
     centre_errors: NDArray[np.float64]
     sizes: NDArray[np.float64]
     size_errors: NDArray[np.float64]
+    certainty: NDArray[np.float64] | None
+    partition: Regions | None
+    cells: Coreset | None
     tree: Tree
     privacy: PrivacyStatement
     parameters: dict[str, Any]
     origin: Origin
+    profiles: Profiles | None = None
+    figures: Figures | None = None
+    names: Mapping[int, str] = field(default_factory=dict)
+
+    @cached_property
+    def grid(self) -> Grid:
+        """The public grid on whose places rows, centres and cells are compared."""
+        return Grid.with_windows(Coordinates(self.schema).schema, self.parameters["windows"])
+
+    @cached_property
+    def rule(self) -> Partition:
+        """Which cluster a row belongs to: a public rule on the places of `grid`."""
+        return self.nearest(self.centres) if self.partition is None else self.partition
 
     @property
-    def directions(self) -> NDArray[np.float64]:
-        """Public weights of the columns in every direction that rules may name, shape (n_directions, n_centre_columns).
+    def cluster_of_part(self) -> NDArray[np.int64]:
+        """The cluster of every part that the rule names: itself."""
+        return np.arange(len(self.sizes))
 
-        A direction is the weighted sum of ``(value - middle) / range`` of the clipped values, with middle and range of the
-        bounds; of logarithms on a log scale.
+    def nearest(self, centres: NDArray[np.float64]) -> Nearest:
+        """Return the rule by which rows belong to the nearest of some points."""
+        places = self.grid.places_of(Coordinates(self.schema).of_centres(centres))
+        return Nearest(np.rint(places).astype(np.int64))
+
+    @property
+    def found_one(self) -> bool:
+        """Whether clusters were looked for and none is apart from the rest."""
+        return self.certainty is not None and len(self.sizes) == 1
+
+    @cached_property
+    def _every_k(self) -> EveryK:
+        return EveryK(self)
+
+    def clusters(self, k: int) -> Clusters:
+        """Return k clusters made of the released cells. This is post-processing: it reads no rows and spends nothing.
+
+        Parameters
+        ----------
+        k : int
+            From 1 to the number of cells. Whatever k is, the rows are divided into as many segments; whether these are apart from
+            each other is what `certainty` says of the clusters that were found.
+
+        Raises
+        ------
+        ParameterError
+            If there are fewer cells than that.
         """
-        return Coordinates(self.schema, self.parameters.get("directions", 0)).matrix
+        return self._every_k.clusters(k)
+
+    @cached_property
+    def quality(self) -> Quality | None:
+        """How good the clusters are, measured on the rows with noise; None where nothing was measured (`profiles=False`)."""
+        return None if self.figures is None else self._every_k.own_quality()
+
+    def qualities(self, ks: Iterable[int] | None = None) -> Qualities:
+        """Return how much of the variance `clusters` explain for each of several k; by default from 1 to 20. Spends nothing."""
+        return self._every_k.qualities(ks)
+
+    def sample(self, n_rows: int, seed: int | None = None) -> dict[str, NDArray[Any]]:
+        """Return synthetic rows, column by column. This is post-processing: it reads no rows and spends nothing.
+
+        Parameters
+        ----------
+        n_rows : int
+        seed : int, optional
+            Repeats the rows. It protects nothing and endangers nothing: what is drawn from is released anyway.
+        """
+        n_rows = check_integer("n_rows", n_rows, 1, _MOST_SYNTHETIC, "Draw several times for more.")
+        return synthetic_rows(self, n_rows, np.random.default_rng(seed))
+
+    @cached_property
+    def hierarchy(self) -> Hierarchy:
+        """How the cells go together step by step, each time those whose union adds least to the variance within (Ward)."""
+        return self._every_k.hierarchy()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the release as plain JSON values."""
         values = self._covered()
-        return {"format": FORMAT, "format_version": FORMAT_VERSION, "digest": digest_of(values), **values}
+        names = {"names": {str(cluster): self.names[cluster] for cluster in sorted(self.names)}} if self.names else {}
+        return {"format": FORMAT, "format_version": FORMAT_VERSION, "digest": digest_of(values), **names, **values}
+
+    def named_cluster(self, cluster: int, name: str) -> Release:
+        """Return the release with a name for one of its clusters, an empty one for none; its digest stays the same."""
+        check_integer("cluster", cluster, 0, len(self.sizes) - 1, "Clusters are numbered from 0.")
+        names = {number: text for number, text in self.names.items() if number != cluster}
+        return replace(self, names=_checked_names(names | ({cluster: name} if name else {}), len(self.sizes)))
 
     def _covered(self) -> dict[str, Any]:
         """Return what the digest covers: everything but itself."""
@@ -108,23 +208,25 @@ class Release:
             "parameters": self.parameters,
             "columns": self.schema.to_dict(),
             "named": self.named,
-            "clusters": [
-                {"size": size, "size_error": size_error, "centre": centre, "centre_error": centre_error}
-                for size, size_error, centre, centre_error in zip(
-                    self.sizes.tolist(),
-                    self.size_errors.tolist(),
-                    self.centres.tolist(),
-                    self.centre_errors.tolist(),
-                    strict=True,
-                )
-            ],
+            "clusters": [dict(zip(_FIELDS, values, strict=True)) for values in self.by_cluster()],
+            "partition": None if self.partition is None else self.partition.to_dict(),
+            "cells": None if self.cells is None else self.cells.to_dict(),
+            "profiles": None if self.profiles is None else self.profiles.to_dict(),
+            "figures": None if self.figures is None else self.figures.to_dict(),
             "tree": self.tree.to_dict(),
             "privacy": self.privacy.to_dict(),
         }
 
+    def by_cluster(self) -> Iterator[tuple[Any, ...]]:
+        """Return size, size_error, centre, centre_error and certainty of every cluster, as plain values."""
+        certainty = [None] * len(self.sizes) if self.certainty is None else self.certainty.tolist()
+        arrays = (self.sizes, self.size_errors, self.centres, self.centre_errors)
+        return zip(*(array.tolist() for array in arrays), certainty, strict=True)
+
     def to_json(self) -> str:
         """Return the release as JSON text."""
-        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+        text = json.dumps(self.to_dict(), indent=2, allow_nan=False)
+        return _LONG_LIST.sub(lambda found: f"[{_LINE_BREAK.sub(' ', found[1])}]", text)
 
     def save(self, path: str | Path) -> None:
         """Write the release to a JSON file, whole or not at all: an older file of this name stays as it is if that fails.
@@ -137,25 +239,20 @@ class Release:
         write_file(path, self.to_json() + "\n", overwrite=True)
 
     def to_csv(self) -> str:
-        """Return sizes and centres with their standard errors as CSV text, a line per cluster.
+        """Return sizes and centres with their standard errors as CSV text, a line per cluster; see `csv_text`."""
+        return csv_text(self.schema.centre_names, self.sizes, self.size_errors, self.centres, self.centre_errors)
 
-        A name that a spreadsheet would take for a formula has an apostrophe before it, and what cannot be seen is written as an
-        escape. `to_json` has the names as they are.
-        """
-        names = [_no_formula(name) for name in self.schema.centre_names]
-        table = io.StringIO()
-        writer = csv.writer(table, lineterminator="\n")
-        writer.writerow(
-            ["cluster", "size", "size_error", *(part for name in names for part in (name, f"{name} error"))]
-        )
-        centres = np.stack([self.centres, self.centre_errors], axis=2).reshape(len(self.sizes), -1)
-        for cluster, (size, error, centre) in enumerate(zip(self.sizes, self.size_errors, centres, strict=True)):
-            writer.writerow([cluster, float(size), float(error), *centre.tolist()])
-        return table.getvalue()
+    def profiles_to_csv(self) -> str:
+        """Return the profiles as CSV text: a line for every cluster, and all rows, and every column or category; see `Profiles.rows`."""
+        return table_text([] if self.profiles is None else self.profiles.rows())
 
     def digest(self) -> str:
         """Return the digest of the release, see `digest_of`: the one in its file, and in the account of its budget."""
         return digest_of(self._covered())
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what pickles hold: the fields, and nothing that was computed from them."""
+        return {item.name: getattr(self, item.name) for item in fields(self)}
 
     @classmethod
     def from_json(cls, text: str) -> Release:
@@ -187,18 +284,24 @@ class Release:
                 "version of dpmondrian that wrote it."
             )
         try:
+            names = {int(number): text for number, text in values.pop("names", {}).items()}
             release, digest = cls._from_dict(values), values.pop("digest")
+            release = replace(release, names=_checked_names(names, len(release.sizes)))
             if not isinstance(digest, str) or _canonical(release._covered()) != _canonical(values):
                 raise ValueError("it contains unknown fields, or values of the wrong type")
             return release, digest
-        except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError, AttributeError, ParameterError) as error:
             words = f"{error!s:.200}".rstrip(".")
             raise ReleaseFileError(f"The saved release is damaged: {words}.") from None
 
     @classmethod
     def load(cls, path: str | Path) -> Release:
         """Return the release saved in a JSON file; raise `ReleaseFileError` if it is not one, or contradicts itself."""
-        return cls.from_json(text_of(path))
+        try:
+            return cls.from_json(text_of(path))
+        except ReleaseFileError:
+            refuse_other_kinds(path)
+            raise
 
     @classmethod
     def _from_dict(cls, values: Mapping[str, Any]) -> Release:
@@ -211,27 +314,33 @@ class Release:
         if not isinstance(clusters, list) or not clusters:
             raise ValueError("there are no clusters")
         shape = (len(clusters), len(schema.centre_columns))
-        coordinates = Coordinates(schema, values["parameters"].get("directions", 0))
-        tree = Tree.from_dict(coordinates.schema.names, values["tree"], coordinates.rule_ranges, shape[1])
-        tree = replace(
-            tree,
-            counted=counted_in(*people),
-            log_columns=coordinates.log_columns,
-            categories=coordinates.categories,
-        )
+        known, partition = [cluster["certainty"] for cluster in clusters], values["partition"]
+        coordinates = Coordinates(schema)
+        tree = Tree.from_dict(coordinates.schema.names, values["tree"], coordinates.rule_ranges)
+        tree = replace(tree, categories=coordinates.categories, notations=coordinates.notations)
+        tree = replace(tree, counted=counted_in(*people))
         if list(privacy.bounds) != schema.to_dict() or not isinstance(values["named"], bool):
             raise ValueError("the bounds of the privacy statement are not those of the columns")
+        cells = None if values["cells"] is None else Coreset.from_dict(values["cells"], schema)
+        centres = [numbers_of([cluster[name] for cluster in clusters], shape) for name in ("centre", "centre_error")]
+        profiles = None if values["profiles"] is None else Profiles.from_dict(values["profiles"], schema)
+        figures = values["figures"]
         release = cls(
             schema=schema,
             named=values["named"],
-            centres=_numbers_of(clusters, "centre", shape),
-            centre_errors=_numbers_of(clusters, "centre_error", shape),
-            sizes=_numbers_of(clusters, "size", shape[:1]),
-            size_errors=_numbers_of(clusters, "size_error", shape[:1]),
+            centres=centres[0],
+            centre_errors=centres[1],
+            sizes=numbers_of([cluster["size"] for cluster in clusters], shape[:1]),
+            size_errors=numbers_of([cluster["size_error"] for cluster in clusters], shape[:1]),
+            certainty=None if all(value is None for value in known) else numbers_of(known, shape[:1]),
+            partition=partition and partition_from_dict(partition, shape[1]),
+            cells=cells,
             tree=tree,
             privacy=privacy,
             parameters=values["parameters"],
             origin=Origin.from_dict(values["origin"]),
+            profiles=profiles and profiles.known(schema, tree, *centres),
+            figures=None if figures is None else Figures.from_dict(figures, 0 if cells is None else len(cells)),
         )
         release._check_clusters()
         _check_tree(tree, len(clusters))
@@ -241,11 +350,26 @@ class Release:
 
     def _check_clusters(self) -> None:
         """Raise ValueError unless centres lie within the bounds, and sizes and errors are not negative."""
-        for centres in (self.centres, self.tree.leaf_centres):
-            if centres is not None and not np.all((centres >= self.schema.lower) & (centres <= self.schema.upper)):
-                raise ValueError("a centre lies beyond the bounds of its column")
+        if not np.all((self.centres >= self.schema.lower) & (self.centres <= self.schema.upper)):
+            raise ValueError("a centre lies beyond the bounds of its column")
         if min(values.min() for values in (self.sizes, self.size_errors, self.centre_errors)) < 0:
             raise ValueError("a size or an error of a cluster is negative")
+        if self.certainty is not None and not np.all((self.certainty >= 0.0) & (self.certainty <= 1.0)):
+            raise ValueError("a certainty is not between 0 and 1")
+
+
+def _checked_names(names: dict[int, str], n_clusters: int) -> dict[int, str]:
+    """Return names of clusters; raise ValueError if one is not a short text, or of a cluster that does not exist."""
+    texts = all(
+        isinstance(name, str) and len(name.strip()) > 0 and len(name) <= _LONGEST_NAME for name in names.values()
+    )
+    if not texts or not all(0 <= cluster < n_clusters for cluster in names):
+        raise ParameterError(
+            parameter="name",
+            rule=f"must be a text of at most {_LONGEST_NAME} characters, of a cluster that exists",
+            way_out="Choose a short name.",
+        )
+    return names
 
 
 def digest_of(values: Mapping[str, Any]) -> str:
@@ -270,6 +394,14 @@ def _with_whole_numbers(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
 
 
+def refuse_other_kinds(path: str | Path) -> None:
+    """Raise `ReleaseFileError` if a file is plainly something else than a release."""
+    if (kind := kind_of_file(path)) not in ("", "a release"):
+        raise ReleaseFileError(
+            f"The file {str(path)!r} is {kind}, expected a release.", "'dpm cluster' writes it as release.json."
+        ) from None
+
+
 def text_of(path: str | Path) -> str:
     """Return the text of a file, unless it is too large for a release."""
     with Path(path).open("rb") as file:
@@ -280,12 +412,6 @@ def text_of(path: str | Path) -> str:
         return content.decode("utf-8")
     except UnicodeDecodeError:
         raise ReleaseFileError("This is not a saved release: not UTF-8 text.") from None
-
-
-def _no_formula(name: str) -> str:
-    """Return a name that no spreadsheet computes or hands to another program (OWASP, "CSV injection")."""
-    name = printable(name)
-    return _FORMULA.sub(r"\1'", name)
 
 
 def _parsed(text: str) -> Any:
@@ -319,18 +445,6 @@ def _different_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _is_plain_number(value: Any) -> bool:
     return is_number(value) and abs(value) <= _LARGEST_NUMBER
-
-
-def _numbers_of(clusters: list[Any], name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Return a field of all clusters as an array; texts and truth values are not taken for numbers."""
-    values = [cluster[name] for cluster in clusters]
-    lists = [values] if len(shape) == 1 else values
-    if not all(isinstance(items, list) and all(map(_is_plain_number, items)) for items in lists):
-        raise ValueError(f"the field {name!r} of the clusters must hold numbers")
-    array = np.array(values, dtype=np.float64)
-    if array.shape != shape or not np.all(np.abs(array) <= _LARGEST_ERROR):
-        raise ValueError(f"the field {name!r} of the clusters has the wrong shape or is too large")
-    return array
 
 
 def _check_names(columns: Any) -> None:
@@ -377,9 +491,14 @@ def _check_statement(privacy: PrivacyStatement) -> None:
         raise ValueError("a number of the privacy statement is negative or too large")
 
 
+def _nested(value: Any) -> Iterable[Any]:
+    """Return the values that a parameter holds."""
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
+
+
 def _check_parameters(parameters: Any) -> None:
     """Raise ValueError unless parameters are plain values by name, or mappings of such."""
-    nested = [value.values() if isinstance(value, dict) else [value] for value in parameters.values()]
+    nested = [_nested(value) for value in parameters.values()]
     for value in itertools.chain(*nested):
         if not (value is None or isinstance(value, str | bool) or _is_plain_number(value)):
             raise ValueError("a parameter is not a string, a boolean or a number")

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from numbers import Integral
+from functools import cached_property
+from html import escape
 from operator import index
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.common.checks import is_number
-from dpmondrian.dpm.joining import Joins
-from dpmondrian.exceptions import ParameterError
-from dpmondrian.release.unit import ROWS
+from dpmondrian.release.statement import ROWS
+from dpmondrian.schema import Notation
 
-__all__ = ["Condition", "Cut", "Rule", "Tree"]
-
-_LARGEST = 1e100
-"""No size in a saved tree may be larger: beyond it there are no rows, only damage."""
+_LARGEST = 1e100  # no size in a saved tree may be larger: beyond it there are no rows, only damage
 
 
 @dataclass(frozen=True)
@@ -35,6 +31,8 @@ class Condition:
         Range of the column, from which the number of digits follows.
     category : str or None
         Of a column of categories: the one that it has, or has not (`is_category`).
+    notation : Notation or None
+        How the limits are written, such as dates.
     """
 
     column: str
@@ -43,6 +41,7 @@ class Condition:
     width: float | None = None
     category: str | None = None
     is_category: bool = True
+    notation: Notation | None = None
 
 
 @dataclass(frozen=True)
@@ -55,32 +54,11 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Cut:
-    """Clusters formed from the leaves of a tree, largest first. Centres and sizes are weighted means and sums over the leaves.
-
-    Prints as rules. Without Lloyd steps, the centres are slightly less accurate than those of a fit.
-    """
-
-    centres: NDArray[np.float64]
-    sizes: NDArray[np.float64]
-    size_errors: NDArray[np.float64]
-    tree: Tree
-
-    @property
-    def n_clusters(self) -> int:
-        """Number of clusters."""
-        return len(self.sizes)
-
-    def __str__(self) -> str:
-        return str(self.tree)
-
-
-@dataclass(frozen=True)
 class Tree:
     """Flat arrays over nodes; node 0 is the root. Everything in it is released.
 
-    A leaf is a box between cuts, with its own size; a cluster of `DPM` contains the rows nearest to its centre. For well separated
-    clusters, these are the same rows; otherwise they differ at the edges.
+    A leaf is a box between cuts, with its own size. It is named after the cluster that its middle belongs to; where clusters touch,
+    some of its rows may belong to another one.
 
     Attributes
     ----------
@@ -93,22 +71,23 @@ class Tree:
     size, size_error : float array
         Number of rows, with noise, and the standard error of that noise. Sizes add up along the tree.
     cluster : int array
-        Cluster of a leaf, -1 at inner nodes. Several leaves share one if they were merged.
+        Cluster of a leaf, -1 at inner nodes. Most clusters have several leaves.
     counted : {"rows", "people"}
-        What sizes are numbers of, see `dpmondrian.release.unit.counted_in`.
+        What sizes are numbers of, see `dpmondrian.release.statement.counted_in`.
     ranges : tuple of float or None, optional
         Ranges of the columns, from which the number of digits in rules follows; None for four significant digits.
-    strength, strength_error : float array
-        How clearly the two sides of a cut are separated, from 0 (not at all) to 1 (nothing between them), and its standard
-        error. NaN at leaves and where it was not measured (with `n_clusters` and in the paper's variant).
-    leaf_centres : float array of shape (n_leaves, n_columns), optional
-        Centres of the leaves, in the order of the nodes; in columns, without directions.
-    joins : Joins, optional
-        How leaves are merged into clusters, see `cut`.
-    log_columns : tuple of int
-        Columns on a log scale: means of `leaf_centres` are geometric there.
     categories : mapping from column to two texts
         Column and category in the table of those columns that are indicators of a category.
+    notations : mapping from column to Notation
+        Of those columns whose numbers stand for something else, such as dates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpmondrian import DPM
+    >>> tree = DPM(bounds=(0, 100)).fit(np.repeat([[20.0], [80.0]], 5000, axis=0)).tree_
+    >>> tree.n_leaves >= 2
+    True
     """
 
     names: tuple[str, ...]
@@ -121,87 +100,47 @@ class Tree:
     cluster: NDArray[np.int64]
     counted: str = ROWS
     ranges: tuple[float | None, ...] | None = None
-    strength: NDArray[np.float64] | None = None
-    strength_error: NDArray[np.float64] | None = None
-    leaf_centres: NDArray[np.float64] | None = None
-    joins: Joins | None = None
-    log_columns: tuple[int, ...] = ()
     categories: Mapping[int, tuple[str, str]] = field(default_factory=dict)
-
-    def cut(self, k: int | None = None, *, strength: float | None = None) -> Cut:
-        """Return other clusters formed from the same leaves. This is post-processing and spends nothing.
-
-        Parameters
-        ----------
-        k : int
-            Number of clusters, from 1 to `n_leaves`.
-        strength : float
-            Leaves stay separate where the strength in the hierarchy is at least this value, starting from the top. Low values give
-            many clusters, high values few.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from dpmondrian import DPM
-        >>> rows = np.repeat(np.array([[10.0], [40.0], [90.0]]), 5000, axis=0)
-        >>> tree = DPM(bounds=(0, 100)).fit(rows).tree_
-        >>> tree.cut(2).sizes.round(-3)
-        array([10000.,  5000.])
-        """
-        if self.leaf_centres is None:
-            raise ParameterError(
-                "This tree has no hierarchy to cut: it was fitted with n_clusters or in the paper's variant, or noise hid what lies between its leaves.",
-                "Fit without n_clusters, with a larger epsilon, more rows or fewer columns.",
-            )
-        if (k is None) == (strength is None):
-            raise ParameterError("Pass either k or strength.", "For example tree_.cut(5) or tree_.cut(strength=0.9).")
-        joins = self.joins or Joins(*(np.empty(0, dtype=np.int64),) * 2, *(np.empty(0),) * 2)
-        if strength is not None:
-            if not is_number(strength) or not 0 <= strength <= 1:
-                raise ParameterError(parameter="strength", rule="must be a number from 0 to 1", value=strength)
-            k = joins.n_apart(float(strength))
-        if not isinstance(k, Integral) or isinstance(k, bool) or not 1 <= k <= self.n_leaves:
-            raise ParameterError(parameter="k", rule=f"must be an integer from 1 to {self.n_leaves}", value=k)
-        return self._cut(joins.groups(int(k)))
-
-    def _cut(self, group: NDArray[np.int64]) -> Cut:
-        """Return the clusters that groups of leaves make, largest first."""
-        assert self.leaf_centres is not None
-        leaves = np.flatnonzero(self.column < 0)
-        sizes, errors = np.maximum(self.size[leaves], 1.0), self.size_error[leaves]
-        member = np.eye(group.max() + 1)[group].T
-        totals = member @ self.size[leaves]
-        order = np.argsort(-totals, kind="stable")
-        part = member * sizes / (member @ sizes)[:, None]
-        cluster = self.cluster.copy()
-        cluster[leaves] = np.argsort(order)[group]
-        return Cut(
-            centres=_weighted_means(part, self.leaf_centres, list(self.log_columns))[order],
-            sizes=np.maximum(totals[order], 0.0),
-            size_errors=np.sqrt(member @ errors**2)[order],
-            tree=replace(self, cluster=cluster),
-        )
-
-    def plot_hierarchy(self, ax: Any = None) -> Any:
-        """Plot how the leaves are merged into clusters, on matplotlib axes or a new figure, and return the axes.
-
-        Groups are joined at the height of the strength of their separation; see `dpmondrian.show.plots`. The plot uses only released
-        values, so it may be published.
-        """
-        from dpmondrian.show.plots import plot_hierarchy
-
-        return plot_hierarchy(self, ax)
+    notations: Mapping[int, Notation] = field(default_factory=dict)
 
     @property
     def n_leaves(self) -> int:
         """Number of leaves."""
         return int((self.column < 0).sum())
 
+    @cached_property
+    def pruned(self) -> Tree:
+        """The tree without cuts inside a cluster: a part all of whose leaves belong to one cluster is a leaf itself."""
+        cluster = self.cluster.copy()
+        for node in np.flatnonzero(self.column >= 0)[::-1]:  # children come after their parents
+            left, right = cluster[[self.left[node], self.right[node]]]
+            cluster[node] = left if left == right else -1
+        kept = [0]
+        for node in kept:  # which grows meanwhile
+            if cluster[node] < 0:
+                kept += [int(self.left[node]), int(self.right[node])]
+        kept.sort()
+        inner, number = cluster[kept] < 0, np.full(len(cluster) + 1, -1)
+        number[kept] = np.arange(len(kept))
+        return replace(
+            self,
+            column=np.where(inner, self.column[kept], -1),
+            threshold=np.where(inner, self.threshold[kept], np.nan),
+            left=number[np.where(inner, self.left[kept], -1)],
+            right=number[np.where(inner, self.right[kept], -1)],
+            size=self.size[kept],
+            size_error=self.size_error[kept],
+            cluster=cluster[kept],
+        )
+
     def rules(self) -> list[str]:
-        """Return one rule per leaf, such as ``"age <= 41.5 and bmi > 30: about 1,240 people"``, by cluster."""
+        """Return the rules of the clusters, such as ``"age <= 41.5 and bmi > 30: about 1,240 people"``.
+
+        Leaves of one cluster that make a larger part of the tree together have one rule.
+        """
         from dpmondrian.show.texts import rule_texts
 
-        return rule_texts(self)
+        return rule_texts(self.pruned)
 
     def leaf_rules(self) -> list[Rule]:
         """Return the rules of the leaves as facts, by cluster."""
@@ -239,10 +178,7 @@ class Tree:
     def boxes(
         self, lower: NDArray[np.float64], upper: NDArray[np.float64]
     ) -> list[tuple[int, list[tuple[float, float]]]]:
-        """Return the cluster and the box of every leaf: an interval per column, within the public bounds.
-
-        Cuts along directions are left out, so boxes of leaves on both sides of them overlap.
-        """
+        """Return the cluster and the box of every leaf: an interval per column, within the public bounds."""
         paths = self._paths()
         return [
             (
@@ -270,7 +206,7 @@ class Tree:
             above, up_to = (float(end) if np.isfinite(end) else None for end in (low, high))
             if column not in self.categories:
                 width = None if self.ranges is None else self.ranges[column]
-                found.append(Condition(self.names[column], above, up_to, width))
+                found.append(Condition(self.names[column], above, up_to, width, notation=self.notations.get(column)))
                 continue
             of, category = self.categories[column]
             if above is not None or of not in known:
@@ -280,22 +216,17 @@ class Tree:
     def __str__(self) -> str:
         from dpmondrian.show.texts import tree_text
 
-        return tree_text(self)
+        return tree_text(self.pruned)
+
+    def _repr_html_(self) -> str:
+        """Return the same for notebooks."""
+        return f"<pre>{escape(str(self))}</pre>"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the nodes as plain JSON values (a leaf's threshold is null)."""
-        values = self._nodes_to_dict()
-        if self.leaf_centres is not None and self.strength is not None and self.strength_error is not None:
-            values["strength"] = _without_nan(self.strength)
-            values["strength_error"] = _without_nan(self.strength_error)
-            values["leaf_centres"] = self.leaf_centres.tolist()
-            values["joins"] = None if self.joins is None else self.joins.to_dict()
-        return values
-
-    def _nodes_to_dict(self) -> dict[str, Any]:
         return {
             "column": self.column.tolist(),
-            "threshold": _without_nan(self.threshold),
+            "threshold": [None if np.isnan(value) else float(value) for value in self.threshold],
             "left": self.left.tolist(),
             "right": self.right.tolist(),
             "size": self.size.tolist(),
@@ -309,25 +240,17 @@ class Tree:
         names: tuple[str, ...],
         values: Mapping[str, Any],
         ranges: tuple[float | None, ...] | None = None,
-        n_measured: int | None = None,
     ) -> Tree:
-        """Return the tree that `to_dict` described; raise ValueError or TypeError if it is not one.
-
-        The first `n_measured` names are columns, the others directions; None for columns only.
-        """
-        n_measured = len(names) if n_measured is None else n_measured
-        threshold = _with_nan(values["threshold"])
-        arrays: dict[str, Any] = {"threshold": threshold}
+        """Return the tree that `to_dict` described; raise ValueError or TypeError if it is not one."""
+        arrays: dict[str, Any] = {
+            "threshold": np.array([np.nan if value is None else float(value) for value in values["threshold"]])
+        }
         for name in ("column", "left", "right", "cluster"):
             arrays[name] = np.array([index(item) for item in values[name]], dtype=np.int64)
         for name in ("size", "size_error"):
             arrays[name] = np.array([float(item) for item in values[name]])
-        if values.get("leaf_centres") is not None:
-            arrays |= {name: _with_nan(values[name]) for name in ("strength", "strength_error")}
-        if len({len(array) for array in arrays.values()}) != 1 or not len(threshold):
+        if len({len(array) for array in arrays.values()}) != 1 or not len(arrays["column"]):
             raise ValueError("the nodes' lists differ in length or are empty")
-        if values.get("leaf_centres") is not None:
-            arrays |= _hierarchy_from_dict(values, int((arrays["column"] < 0).sum()), n_measured)
         tree = cls(names=names, ranges=ranges, **arrays)
         tree._check()
         return tree
@@ -341,39 +264,5 @@ class Tree:
             raise ValueError("a cut has no column or no threshold")
         if not np.all(np.abs([self.size, self.size_error]) <= _LARGEST) or np.any(self.cluster[leaf] < 0):
             raise ValueError("a node has no size or a leaf no cluster")
-        if self.strength is not None and self.strength_error is not None:
-            cuts, errors = self.strength[inner], self.strength_error[inner]
-            if not np.all((cuts >= 0.0) & (cuts <= 1.0) & (errors >= 0.0) & (errors <= _LARGEST)):
-                raise ValueError("a cut has no strength from 0 to 1")
         if not np.all(children > np.tile(parents, 2)) or sorted(children.tolist()) != list(range(1, len(self.column))):
             raise ValueError("the nodes do not form a tree")
-
-
-def _without_nan(values: NDArray[np.float64]) -> list[float | None]:
-    return [None if np.isnan(value) else float(value) for value in values]
-
-
-def _with_nan(values: Any) -> NDArray[np.float64]:
-    return np.array([np.nan if value is None else float(value) for value in values])
-
-
-def _hierarchy_from_dict(values: Mapping[str, Any], n_leaves: int, n_columns: int) -> dict[str, Any]:
-    """Return the checked centres and joins of the leaves."""
-    centres = np.array(values["leaf_centres"], dtype=np.float64)
-    if centres.shape != (n_leaves, n_columns) or not np.all(np.abs(centres) <= _LARGEST):
-        raise ValueError("the centres of the leaves have the wrong shape or are too large")
-    joins = values["joins"]
-    if (joins is None) != (n_leaves == 1):
-        raise ValueError("the joins are not those of the leaves")
-    return {"leaf_centres": centres, "joins": None if joins is None else Joins.from_dict(joins, n_leaves)}
-
-
-def _weighted_means(
-    part: NDArray[np.float64], centres: NDArray[np.float64], log_columns: list[int]
-) -> NDArray[np.float64]:
-    """Return weighted means of centres, geometric ones in log columns."""
-    centres = centres.copy()
-    centres[:, log_columns] = np.log(centres[:, log_columns])
-    means: NDArray[np.float64] = part @ centres
-    means[:, log_columns] = np.exp(means[:, log_columns])
-    return means

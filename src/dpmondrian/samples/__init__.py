@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from dpmondrian.samples.examples import EXAMPLES
+from dpmondrian.samples.examples import EXAMPLES, customers, locations, patients
+from dpmondrian.samples.invented import Invented, invented
 
-__all__ = ["EXAMPLES"]
+__all__ = ["EXAMPLES", "Invented", "customers", "invented", "locations", "patients"]

@@ -17,21 +17,15 @@ import numpy as np
 from dpmondrian.common.checks import nearest_names
 from dpmondrian.exceptions import BoundsError, WayOut
 from dpmondrian.schema.columns import Bounds, Category, Column, Schema
-
-__all__ = ["GivenBounds"]
+from dpmondrian.schema.notations import Notation
+from dpmondrian.schema.sections import column_of
 
 _WHOLE_WORDS = {"int": True, "whole": True, "integer": True, "float": False, "real": False}
 
 
 @dataclass(frozen=True)
 class GivenBounds:
-    """Bounds as a user gave them.
-
-    Parameters
-    ----------
-    given : pair, list of pairs, mapping or Schema
-        A pair may carry a third item, ``"int"``, ``"float"`` or ``"log"``, which overrides the column's type.
-    """
+    """Bounds as a user gave them: a pair, a list of pairs, a mapping or a Schema."""
 
     given: Bounds
 
@@ -47,8 +41,20 @@ class GivenBounds:
         """The columns of categories that are declared, by name."""
         if isinstance(self.given, Schema):
             return self.given.categories
+        return {name: column for name, column in self._declared.items() if isinstance(column, Category)}
+
+    @cached_property
+    def written(self) -> dict[str, Category | Notation]:
+        """The columns whose values are not simply numbers, by name: categories, and numbers in a notation."""
+        if isinstance(self.given, Schema):
+            return self.given.written
+        return Schema(tuple(self._declared.values())).written if self._declared else {}
+
+    @cached_property
+    def _declared(self) -> dict[str, Column | Category]:
+        """The columns that are declared in full, of which nothing depends on the types of the table."""
         columns = {name: _declared(name, pair) for name, pair in (self._by_name or {}).items()}
-        return {name: column for name, column in columns.items() if isinstance(column, Category)}
+        return {name: column for name, column in columns.items() if column is not None}
 
     @property
     def category_use(self) -> str:
@@ -57,9 +63,9 @@ class GivenBounds:
         return "none" if not n_categories else "all" if n_categories == len(self.names or ()) else "some"
 
     @property
-    def kinds(self) -> dict[str, Literal["number", "text", "id"]]:
-        """What each column that has bounds is read as: "number" or "text"."""
-        return {name: "text" if name in self.categories else "number" for name in self.names or ()}
+    def kinds(self) -> dict[str, Literal["number", "text", "id"] | Notation]:
+        """What each column that has bounds is read as: "number", "text", or numbers in a notation."""
+        return {name: kind_to_read(self.written.get(name)) for name in self.names or ()}
 
     def only(self, names: Sequence[str]) -> GivenBounds:
         """Return what is said about some of the columns that have bounds."""
@@ -69,21 +75,9 @@ class GivenBounds:
         return GivenBounds({name: pair for name, pair in (self._by_name or {}).items() if name in names})
 
     def schema(self, names: Sequence[str], whole: Sequence[bool]) -> Schema:
-        """Return the schema of a table.
-
-        Parameters
-        ----------
-        names : sequence of str
-            Its columns.
-        whole : sequence of bool
-            Whether each column's *type* is an integer type. Values are never looked at.
-        """
+        """Return the schema of a table with these columns; `whole` says whether the *type* of each is an integer type."""
         if self.given is None:
-            raise BoundsError(
-                parameter="bounds",
-                rule="is missing, but the range of every column is required",
-                way_out=WayOut.GIVE_BOUNDS,
-            )
+            raise _wrong("is missing, but the range of every column is required", WayOut.GIVE_BOUNDS)
         if isinstance(self.given, Schema):
             _check_same_names(self.given.names, names)
             columns = dict(zip(self.given.names, self.given.columns, strict=True))
@@ -106,42 +100,36 @@ class GivenBounds:
         return _listed(self.given, len(names))
 
 
+def kind_to_read(written: Category | Notation | None) -> Literal["number", "text", "id"] | Notation:
+    """Return what the values of a column are read as."""
+    return "text" if isinstance(written, Category) else "number" if written is None else written
+
+
 def _listed(bounds: Any, n_columns: int) -> list[Any]:
     try:
         pairs = list(bounds)
     except TypeError:
-        raise BoundsError(
-            parameter="bounds",
-            rule="must be a pair, a list of pairs, a mapping or a Schema",
-            value=bounds,
-            way_out=WayOut.GIVE_BOUNDS,
-        ) from None
+        forms = "must be a pair, a list of pairs, a mapping or a Schema"
+        raise _wrong(forms, WayOut.GIVE_BOUNDS, value=bounds) from None
     if len(pairs) != n_columns:
-        raise BoundsError(
-            parameter="bounds",
-            rule=f"must have one pair for each of {n_columns} columns",
-            got=f"{len(pairs)} pairs",
-            way_out="Pass a single pair (lower, upper) to use it for all columns.",
-        )
+        rule = f"must have one pair for each of {n_columns} columns"
+        raise _wrong(rule, "Pass a single pair (lower, upper) to use it for all columns.", got=f"{len(pairs)} pairs")
     return pairs
+
+
+def _wrong(rule: str, way_out: str | WayOut, **fields: Any) -> BoundsError:
+    return BoundsError(parameter="bounds", rule=rule, way_out=way_out, **fields)
 
 
 def _check_same_names(given: Sequence[str], names: Sequence[str]) -> None:
     unknown = [name for name in given if name not in names]
     if unknown:
-        raise BoundsError(
-            parameter="bounds",
-            rule=f"names columns that the table does not have: {unknown!r}",
-            hint=f"{nearest_names(unknown, names)} Columns of the table: {list(names)!r}.",
-            way_out=WayOut.NUMBER_COLUMNS,
-        )
+        hint = f"{nearest_names(unknown, names)} Columns of the table: {list(names)!r}."
+        raise _wrong(f"names columns that the table does not have: {unknown!r}", WayOut.NUMBER_COLUMNS, hint=hint)
     missing = [name for name in names if name not in given]
     if missing:
-        raise BoundsError(
-            parameter="bounds",
-            rule=f"must name every column. Missing: {missing!r}",
-            way_out="Add their bounds, or fit on a table without these columns.",
-        )
+        way_out = "Add their bounds, or fit on a table without these columns."
+        raise _wrong(f"must name every column. Missing: {missing!r}", way_out)
 
 
 def _is_one_pair(bounds: Any) -> bool:
@@ -156,12 +144,13 @@ def _declared(name: str, pair: Any) -> Column | Category | None:
     """Return a column that is declared in full: as an object, or by its categories; else None."""
     if isinstance(pair, Column | Category):
         if pair.name != name:
-            raise BoundsError(
-                parameter="bounds",
-                rule=f"contains column {pair.name!r} under the name {name!r}",
-                way_out="Use one name for both.",
-            )
+            raise _wrong(f"contains column {pair.name!r} under the name {name!r}", "Use one name for both.")
         return pair
+    if isinstance(pair, Mapping):  # the keys of a section in a schema file
+        column = column_of(name, pair)
+        if column is None:
+            raise _wrong("must not name columns to ignore", "Leave it out.", column=name, value=pair)
+        return column
     texts = isinstance(pair, Sequence) and not isinstance(pair, str) and all(isinstance(item, str) for item in pair)
     return Category(name, tuple(pair)) if texts and pair else None
 
@@ -174,21 +163,13 @@ def _column(name: str, pair: Any, whole: bool) -> Column | Category:
     items = list(pair) if is_list and not isinstance(pair, str) else [pair]
     if len(items) > 2 and isinstance(items[0], str):  # ("children", 0, 12, "int")
         if items[0] != name:
-            raise BoundsError(
-                parameter="bounds",
-                rule=f"names column {items[0]!r} where the table has {name!r}",
-                way_out="Pass the list in the order of the table, or a mapping by column name.",
-            )
+            way_out = "Pass the list in the order of the table, or a mapping by column name."
+            raise _wrong(f"names column {items[0]!r} where the table has {name!r}", way_out)
         items = items[1:]
     words = [item for item in items[2:] if isinstance(item, str)]
     kinds, log = [word for word in words if word in _WHOLE_WORDS], "log" in words
     if len(items) != 2 + len(kinds) + log or len(kinds) > 1:
-        raise BoundsError(
-            column=name,
-            parameter="bounds",
-            rule="must be a pair (lower, upper), with 'int', 'float' or 'log' as an optional third item, or a list of categories",
-            value=pair,
-            way_out=WayOut.GIVE_BOUNDS,
-        )
+        rule = "must be a pair (lower, upper), with 'int', 'float' or 'log' as an optional third item, or a list of categories"
+        raise _wrong(rule, WayOut.GIVE_BOUNDS, column=name, value=pair)
     # A log scale overrides the type of the column, like "float"; "int" beside it is refused.
     return Column(name, items[0], items[1], _WHOLE_WORDS[kinds[0]] if kinds else whole and not log, log)

@@ -16,26 +16,17 @@ import numpy as np
 
 from dpmondrian.common.checks import is_number
 from dpmondrian.exceptions import BoundsError, WayOut
+from dpmondrian.schema.notations import Notation, notation_of
 from dpmondrian.schema.texts import canonical_text
 
-__all__ = [
-    "OTHER",
-    "Bounds",
-    "Category",
-    "Column",
-    "Estimate",
-    "Indicator",
-    "Schema",
-]
-
-Pair: TypeAlias = "Sequence[Any] | Column | Category"
+Pair: TypeAlias = "Sequence[Any] | Mapping[str, Any] | Column | Category"
 Bounds: TypeAlias = "Pair | Sequence[Pair] | Mapping[str, Pair] | Schema | None"
 """One pair for all columns, a list with one pair per column, a mapping by column name, or a `Schema`.
 
-In a mapping, a sequence of texts in place of a pair lists the categories of a column."""
+In a mapping, a sequence of texts in place of a pair lists the categories of a column, and a mapping holds the keys of a section of a
+schema file."""
 
-OTHER = "other"
-"""The category of every value that was not declared."""
+OTHER = "other"  # the category of every value that was not declared
 
 MOST_CATEGORIES = 1000
 _WEIGHT_UNCUT, _LEAST_WEIGHT = 0.1, 0.01
@@ -60,60 +51,74 @@ class Column:
         The bounds must be positive.
     unit : str, default=""
         Unit of the values, such as "years". Shown in reports only.
+    notation : Notation, optional
+        How the values are written: marks of missing values, decimal commas, bands, dates, yes and no. Bounds of dates may be dates;
+        those of bands, and of yes and no, follow from the notation.
+
+    Examples
+    --------
+    >>> Column("age", notation={"bands": ["[0-50)", "[50-100)"]})  # the keys of schema files
+    Column(name='age', lower=0.0, upper=1.0, whole=True, log=False, unit='', notation=Bands(missing=(), bands=('[0-50)', '[50-100)')))
+    >>> from dpmondrian import DPM, Schema
+    >>> age = Column("age", 0, 120, whole=True, unit="years")
+    >>> income = Column("income", 1000, 1e6, log=True, unit="EUR")
+    >>> model = DPM(bounds=Schema((age, income)))
     """
 
     name: str
-    lower: float
-    upper: float
+    lower: float = None  # type: ignore[assignment]  # where it follows from the notation
+    upper: float = None  # type: ignore[assignment]
     whole: bool = False
     log: bool = False
     unit: str = ""
+    notation: Notation | None = None
 
     def __post_init__(self) -> None:
-        if not (is_number(self.lower) and is_number(self.upper)):
-            raise BoundsError(
-                column=self.name,
-                parameter="bounds",
-                rule="must be two finite numbers (lower, upper)",
-                value=(self.lower, self.upper),
-                way_out=WayOut.GIVE_BOUNDS,
-            )
-        object.__setattr__(self, "lower", float(self.lower))
-        object.__setattr__(self, "upper", float(self.upper))
-        if max(abs(self.lower), abs(self.upper)) > LARGEST_BOUND:
-            raise BoundsError(
-                column=self.name,
-                parameter="bounds",
-                rule=f"must be within +-{LARGEST_BOUND:g}",
-                got=f"({self.lower:g}, {self.upper:g})",
-                way_out="Choose a larger unit.",
-            )
+        given = self.lower, self.upper
+        self._take_notation()
         truths = all(isinstance(value, bool | np.bool_) for value in (self.whole, self.log))
         if not isinstance(self.name, str) or not isinstance(self.unit, str) or not truths:
             raise BoundsError(
                 "A column must have a name, true or false for 'whole' and 'log', and a string for 'unit'.",
                 value=(self.name, self.whole, self.log, self.unit),
             )
-        object.__setattr__(self, "whole", bool(self.whole))
-        object.__setattr__(self, "log", bool(self.log))
-        if self.lower < self.upper < self.lower + SMALLEST_RANGE:
+        if not (is_number(self.lower) and is_number(self.upper)):
             raise BoundsError(
                 column=self.name,
                 parameter="bounds",
-                rule=f"must be at least {SMALLEST_RANGE:g} apart",
-                got=f"({self.lower:g}, {self.upper:g})",
-                way_out="Choose a smaller unit.",
+                rule=f"must be {(self.notation or Notation).ends}",
+                value=given,
+                way_out=WayOut.GIVE_BOUNDS if self.notation is None else "",
             )
-        if not self.lower < self.upper:
-            raise BoundsError(
-                column=self.name,
-                parameter="bounds",
-                rule="must satisfy lower < upper",
-                got=f"({self.lower:g}, {self.upper:g})",
-                way_out="Swap them, or remove the column if it cannot vary.",
-            )
+        for name, kind in (("lower", float), ("upper", float), ("whole", bool), ("log", bool)):
+            object.__setattr__(self, name, kind(getattr(self, name)))
+        self._check_bounds()
         if self.log:
             self._check_log_scale()
+
+    def _take_notation(self) -> None:
+        """Make a notation of its plain JSON values, and set what follows from it."""
+        if isinstance(self.notation, Mapping):
+            object.__setattr__(self, "notation", notation_of(self.notation))
+        if self.notation is None:
+            return
+        if not isinstance(self.notation, Notation):
+            raise BoundsError.broken("notation", "must be a Notation", self.notation)
+        given, own = tuple(map(self.notation.bound, (self.lower, self.upper))), self.notation.bounds
+        if own is not None and given not in ((None, None), own):
+            rule = "follow from the words of the column"
+            raise BoundsError(column=self.name, parameter="bounds", rule=rule, value=given, way_out="Omit them.")
+        facts = {"unit": self.unit or self.notation.unit, "whole": self.whole or own is not None}
+        for name, value in {**facts, **dict(zip(("lower", "upper"), own or given, strict=True))}.items():
+            object.__setattr__(self, name, value)
+
+    def _check_bounds(self) -> None:
+        if max(abs(self.lower), abs(self.upper)) > LARGEST_BOUND:
+            raise self._wrong(f"must be within +-{LARGEST_BOUND:g}", "Choose a larger unit.")
+        if not self.lower < self.upper:
+            raise self._wrong("must satisfy lower < upper", "Swap them, or remove the column if it cannot vary.")
+        if self.upper < self.lower + SMALLEST_RANGE:
+            raise self._wrong(f"must be at least {SMALLEST_RANGE:g} apart", "Choose a smaller unit.")
 
     def _check_log_scale(self) -> None:
         if self.whole:
@@ -123,21 +128,18 @@ class Column:
                 got="both",
             )
         if not self.lower > 0.0:
-            raise BoundsError(
-                column=self.name,
-                parameter="bounds",
-                rule="must be positive on a log scale",
-                got=f"({self.lower:g}, {self.upper:g})",
-                way_out="Raise the lower bound to the smallest value that matters (values below it are clipped to it), or omit 'log'.",
+            raise self._wrong(
+                "must be positive on a log scale",
+                "Raise the lower bound to the smallest value that matters (values below it are clipped to it), or omit 'log'.",
             )
         if not self.range > 0.0:
-            raise BoundsError(
-                column=self.name,
-                parameter="bounds",
-                rule="must have different logarithms",
-                value=(self.lower, self.upper),
-                way_out="Omit 'log': this close together, both scales are the same.",
+            raise self._wrong(
+                "must have different logarithms", "Omit 'log': this close together, both scales are the same."
             )
+
+    def _wrong(self, rule: str, way_out: str) -> BoundsError:
+        got = f"({self.lower:g}, {self.upper:g})"
+        return BoundsError(column=self.name, parameter="bounds", rule=rule, got=got, way_out=way_out)
 
     @property
     def n_values(self) -> int:
@@ -151,29 +153,19 @@ class Column:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the column as plain JSON values."""
-        values = {"name": self.name, "lower": self.lower, "upper": self.upper, "whole": self.whole}
-        return values | ({"log": True} if self.log else {}) | ({"unit": self.unit} if self.unit else {})
+        values: dict[str, Any] = {"name": self.name, "lower": self.lower, "upper": self.upper, "whole": self.whole}
+        values |= ({"log": True} if self.log else {}) | ({"unit": self.unit} if self.unit else {})
+        return values | ({} if self.notation is None else {"notation": self.notation.to_dict()})
 
 
 @dataclass(frozen=True)
 class Indicator(Column):
-    """Whether a row is in one category: 0 or 1. One of the columns that a `Category` is turned into.
+    """Whether a row is in one category: 0 or 1. One of the columns that a `Category` is turned into."""
 
-    Attributes
-    ----------
-    of : str
-        Name of the column of categories.
-    category : str
-    cut : bool
-        Whether cuts may be made along it.
-    weight : float
-        Distance of two categories, in ranges of a numeric column.
-    """
-
-    of: str = ""
+    of: str = ""  # name of the column of categories
     category: str = ""
-    cut: bool = False
-    weight: float = 1.0
+    cut: bool = False  # whether cuts may be made along it
+    weight: float = 1.0  # distance of two categories, in ranges of a numeric column
 
     @property
     def range(self) -> float:
@@ -205,12 +197,21 @@ class Category:
         Distance between two rows of different categories, as a fraction of the distance between the two bounds of a numeric
         column, from 0.01 to 1. If None, 1 with `cut` and 0.1 otherwise, so that categories only decide about rows that lie
         between clusters.
+    missing : sequence of str
+        What stands for a missing value, besides nothing at all: "?", "unknown".
+
+    Examples
+    --------
+    >>> from dpmondrian import Category
+    >>> Category("plan", ("basic", "premium")).levels
+    ('basic', 'premium', 'other')
     """
 
     name: str
     categories: tuple[str, ...]
     cut: bool = False
     weight: float | None = None
+    missing: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         given = self.categories
@@ -218,34 +219,34 @@ class Category:
             object.__setattr__(self, "categories", tuple(given))
         texts = isinstance(self.categories, tuple) and all(isinstance(item, str) and item for item in given)
         if not isinstance(self.name, str) or not texts or not given:
-            raise BoundsError(
-                column=self.name,
-                parameter="categories",
-                rule="must be strings, at least one",
-                value=given,
-                way_out="For example ['basic', 'premium']; write numbers as strings too.",
-            )
+            way_out = "For example ['basic', 'premium']; write numbers as strings too."
+            raise self._wrong("categories", "must be strings, at least one", given, way_out)
         if len({canonical_text(item) for item in given}) != len(given) or len(given) > MOST_CATEGORIES:
-            raise BoundsError(
-                column=self.name,
-                parameter="categories",
-                rule=f"must be different, and at most {MOST_CATEGORIES}",
-                value=len(given),
-                way_out="Remove repeated or rare ones: undeclared values become 'other', and '1' and '1.0' are the same.",
-            )
+            way_out = "Remove repeated or rare ones: undeclared values become 'other', and '1' and '1.0' are the same."
+            raise self._wrong("categories", f"must be different, and at most {MOST_CATEGORIES}", len(given), way_out)
         if not isinstance(self.cut, bool):
-            raise BoundsError(column=self.name, parameter="cut", rule="must be true or false", value=self.cut)
+            raise self._wrong("cut", "must be true or false", self.cut)
         if self.weight is None:
             object.__setattr__(self, "weight", 1.0 if self.cut else _WEIGHT_UNCUT)
         if not is_number(self.weight) or not _LEAST_WEIGHT <= self.weight <= 1.0:  # type: ignore[operator]
-            raise BoundsError(
-                column=self.name,
-                parameter="weight",
-                rule=f"must be a number from {_LEAST_WEIGHT:g} to 1",
-                value=self.weight,
-                way_out="Omit it to use the default.",
-            )
+            rule = f"must be a number from {_LEAST_WEIGHT:g} to 1"
+            raise self._wrong("weight", rule, self.weight, "Omit it to use the default.")
         object.__setattr__(self, "weight", float(self.weight))  # type: ignore[arg-type]
+        object.__setattr__(self, "missing", Notation(self.missing).missing)
+
+    def _wrong(self, parameter: str, rule: str, value: Any, way_out: str = "") -> BoundsError:
+        return BoundsError(column=self.name, parameter=parameter, rule=rule, value=value, way_out=way_out)
+
+    def numbers(self, texts: Any) -> np.ndarray:
+        """Return which of the levels each text is, from an Arrow array; undeclared ones are "other", missing ones NaN."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        levels = pa.array([canonical_text(level) for level in self.levels], pa.large_string())
+        found = pc.fill_null(pc.index_in(texts, levels), self.levels.index(OTHER))
+        marks = pa.array([canonical_text(mark) for mark in self.missing], pa.large_string())
+        is_missing = pc.or_(pc.is_null(texts), pc.is_in(texts, marks))
+        return np.where(np.asarray(is_missing, dtype=bool), np.nan, np.asarray(found, dtype=np.float64))
 
     @property
     def levels(self) -> tuple[str, ...]:
@@ -265,7 +266,8 @@ class Category:
     def to_dict(self) -> dict[str, Any]:
         """Return the column as plain JSON values."""
         values = {"name": self.name, "categories": list(self.categories), "weight": self.weight}
-        return values | ({"cut": True} if self.cut else {})
+        values |= {"cut": True} if self.cut else {}
+        return values | ({"missing": list(self.missing)} if self.missing else {})
 
 
 @dataclass(frozen=True)
@@ -292,10 +294,8 @@ class Estimate:
 
     def __post_init__(self) -> None:
         if not is_number(self.epsilon) or self.epsilon < 0:
-            raise BoundsError(
-                parameter="bounds_epsilon",
-                rule="(what was spent on the bounds) must be a number >= 0",
-                value=self.epsilon,
+            raise BoundsError.broken(
+                "bounds_epsilon", "(what was spent on the bounds) must be a number >= 0", self.epsilon
             )
         object.__setattr__(self, "epsilon", float(self.epsilon))
         rows, texts = self.rows_per_person, (self.person_id, self.entry)
@@ -381,6 +381,12 @@ class Schema:
         return {column.name: column for column in self.columns if isinstance(column, Category)}
 
     @property
+    def written(self) -> dict[str, Category | Notation]:
+        """The columns whose values are not simply numbers, by name: categories, and numbers in a notation."""
+        read = {column.name: column.notation if isinstance(column, Column) else column for column in self.columns}
+        return {name: how for name, how in read.items() if how is not None}
+
+    @property
     def lower(self) -> np.ndarray:
         """Lower bounds of the columns of centres, float64."""
         return np.array([column.lower for column in self.centre_columns])
@@ -418,16 +424,7 @@ class Schema:
 
     @classmethod
     def from_bounds(cls, bounds: Bounds, names: Sequence[str], whole: Sequence[bool]) -> Schema:
-        """Return the schema of a table with these column names and integer types.
-
-        Parameters
-        ----------
-        bounds : pair, list of pairs, mapping or Schema
-            A pair may have a third item, ``"int"``, ``"float"`` or ``"log"``, which overrides the column's type.
-        names : sequence of str
-        whole : sequence of bool
-            Whether each column's *type* is an integer type. Values are never looked at.
-        """
+        """Return the schema of a table with these columns; `whole` says whether the *type* of each is an integer type."""
         from dpmondrian.schema.bounds import GivenBounds
 
         return GivenBounds(bounds).schema(names, whole)

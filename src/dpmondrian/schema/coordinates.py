@@ -1,7 +1,7 @@
-"""Public views of the columns: log scales, indicators of categories, and directions along which cuts may be made.
+"""Public views of the columns: log scales, and indicators of categories.
 
-The algorithm sees *coordinates* in place of values. They follow from the schema and the number of directions, row by row,
-so they cost nothing of the budget, and whatever holds for one row's values holds for its coordinates
+The algorithm sees *coordinates* in place of values. They follow from the schema, row by row, so they cost nothing of
+the budget, and whatever holds for one row's values holds for its coordinates
 (``docs/privacy/representation.md``). What is released is turned back into the columns' own units.
 """
 
@@ -14,102 +14,38 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.common.checks import check_integer
-from dpmondrian.exceptions import ParameterError
 from dpmondrian.schema.columns import OTHER, Category, Column, Indicator, Schema
+from dpmondrian.schema.notations import Notation
 
-__all__ = ["LEAST_VALUES", "MOST_DIRECTIONS", "Coordinates"]
-
-LEAST_VALUES = 128
-"""Whole-number columns with fewer values play no part in directions: their sums would leave gaps that look like valleys."""
-
-MOST_DIRECTIONS = 64
-"""Every direction costs time and memory like a column, and one more place where noise may find a cut."""
-
-_SEED = 20_240_229
-"""Of the random directions: any fixed number will do, it was chosen without any data."""
-
-_LOG_TERMS = 12
-"""Terms of the series of the logarithm; the next one is below the last bit."""
+_LOG_TERMS = 12  # terms of the series of the logarithm; the next one is below the last bit
 
 
 @dataclass(frozen=True)
 class Coordinates:
-    """What the algorithm sees in place of the values of a row. Of numeric columns without log scales and directions: the values.
+    """What the algorithm sees in place of the values of a row. Of numeric columns without log scales: the values."""
 
-    Attributes
-    ----------
-    given : Schema
-        The columns as the caller gave them.
-    directions : int
-        Number of directions that are added as columns after those of centres (`Schema.centre_columns`).
-    """
-
-    given: Schema
-    directions: int = 0
-
-    def __post_init__(self) -> None:
-        number = check_integer("directions", self.directions, 0, MOST_DIRECTIONS, "Use 0 to cut along columns only.")
-        object.__setattr__(self, "directions", number)
-        if self.directions and len(self.mixed) < 2:
-            raise ParameterError(
-                parameter="directions",
-                rule="must be 0 unless there are at least two columns, not counting categories and whole numbers with fewer "
-                f"than {LEAST_VALUES} values",
-                value=self.directions,
-                way_out="Use 0 to cut along columns only.",
-            )
-        taken = sorted({f"direction {j + 1}" for j in range(self.directions)} & set(self.given.centre_names))
-        if taken:
-            raise ParameterError(
-                parameter="directions",
-                rule=f"adds columns whose names already exist in the table: {taken!r}",
-                way_out="Rename them, or use 0 to cut along columns only.",
-            )
+    given: Schema  # the columns as the caller gave them
 
     @property
     def plain(self) -> bool:
         """Whether coordinates are the values themselves."""
-        return not (self.directions or self.log_columns or self.given.categories)
+        return not (self.log_columns or self.given.categories)
 
     @cached_property
     def log_columns(self) -> tuple[int, ...]:
         """Indices of the columns of centres that are on a log scale."""
         return tuple(j for j, column in enumerate(self.given.centre_columns) if column.log)
 
-    @cached_property
-    def mixed(self) -> tuple[int, ...]:
-        """Indices of the columns of centres that directions are made of."""
-        few = [column.whole and column.n_values < LEAST_VALUES for column in self.given.centre_columns]
-        return tuple(j for j, is_few in enumerate(few) if not is_few)
-
-    @cached_property
-    def schema(self) -> Schema:
-        """The columns of the coordinates: those of centres, with logarithms of bounds on a log scale, then the directions."""
-        if not self.directions:
-            return self._scaled
-        # |x_i| <= 1/2 in the cube, so no row reaches beyond this; it holds for every row, so it is public.
-        reach = (0.5 * np.abs(self.matrix).sum(axis=1)).tolist()
-        added = tuple(Column(f"direction {j}", -bound, bound) for j, bound in enumerate(reach, start=1))
-        return Schema(self._scaled.columns + added)
-
-    @cached_property
-    def matrix(self) -> NDArray[np.float64]:
-        """Unit vectors, one row per direction: direction j of a row x in the cube is (R x)_j.
-
-        The columns of the cube are those of centres on their scales, brought to [-1/2, 1/2] by their bounds.
-        """
-        matrix, mixed = np.zeros((self.directions, len(self.given.centre_columns))), self.mixed
-        if self.directions:
-            in_plane = len(mixed) == 2
-            matrix[:, mixed] = _in_plane(self.directions) if in_plane else _random(self.directions, len(mixed))
-        return matrix
-
     @property
     def rule_ranges(self) -> tuple[float | None, ...]:
         """Range per column of the tree, from which digits in rules follow; None on a log scale, where they vary."""
-        own = tuple(None if column.log else column.range for column in self.given.centre_columns)
-        return own + self.schema.ranges[len(own) :]
+        return tuple(None if column.log else column.range for column in self.given.centre_columns)
+
+    @property
+    def notations(self) -> dict[int, Notation]:
+        """How the numbers of columns of centres are written, where they stand for something else, such as dates."""
+        columns = enumerate(self.given.centre_columns)
+        return {j: column.notation for j, column in columns if column.notation is not None}
 
     @property
     def categories(self) -> dict[int, tuple[str, str]]:
@@ -123,8 +59,7 @@ class Coordinates:
     def of_rows(self, block: NDArray[np.float64], fill_missing: bool = False) -> NDArray[np.float64]:
         """Return the coordinates of a block of rows.
 
-        A missing or infinite value remains missing. It makes the directions that it plays a part in missing too, unless
-        `fill_missing` puts the middle of its column in its place there.
+        A missing or infinite value remains missing; `fill_missing` puts "other" in the place of a missing category.
 
         Privacy
         -------
@@ -140,9 +75,6 @@ class Coordinates:
             for values, column in zip(block.T, self.given.columns, strict=True)
             for part in _coordinates_of(values, column, fill_missing)
         ]
-        if self.directions:
-            cube = [_in_cube(columns[j], self._scaled.centre_columns[j], fill_missing) for j in self.mixed]
-            columns += [_weighted_sum(weights, cube) for weights in self.matrix[:, self.mixed].tolist()]
         return np.column_stack(columns)
 
     def of_centres(self, centres: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -157,9 +89,9 @@ class Coordinates:
 
         Geometric means on a log scale; shares of categories, which add up to one.
         """
-        if not self.log_columns and not self.given.categories:
+        if self.plain:
             return centres
-        centres, log = np.clip(centres, self._scaled.lower, self._scaled.upper), list(self.log_columns)
+        centres, log = np.clip(centres, self.schema.lower, self.schema.upper), list(self.log_columns)
         centres[:, log] = np.exp(centres[:, log])
         for own in self._indicators:
             centres[:, own] = _shares(centres[:, own])
@@ -185,17 +117,21 @@ class Coordinates:
             return errors
         return errors * np.where([column.log for column in self.given.centre_columns], values, 1.0)
 
+    def of_errors(self, errors: NDArray[np.float64], centres: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the errors of the coordinates of released centres, which are clipped: the way back from `errors`."""
+        return errors / self.errors(np.ones_like(errors), np.clip(centres, self.given.lower, self.given.upper))
+
     def thresholds(self, column: NDArray[np.int64], threshold: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return released thresholds of cuts in the columns' own units; those of directions stay as they are."""
+        """Return released thresholds of cuts in the columns' own units."""
         threshold = threshold.copy()
         log = np.isin(column, self.log_columns)
         threshold[log] = _largest_with_log(threshold[log])
         return threshold
 
     @cached_property
-    def _scaled(self) -> Schema:
-        """The columns of centres on their scales, without directions."""
-        if not self.log_columns and not self.given.categories:
+    def schema(self) -> Schema:
+        """The columns of the coordinates: those of centres, with logarithms of bounds on a log scale."""
+        if self.plain:
             return self.given
         return Schema(
             tuple(
@@ -203,32 +139,6 @@ class Coordinates:
                 for column in self.given.centre_columns
             )
         )
-
-
-def _in_plane(n_directions: int) -> NDArray[np.float64]:
-    """Return directions that divide each of the two right angles between two columns evenly.
-
-    Evenly is better than at random, which leaves large angles out. With an even number r no line of the plane is farther
-    than 90 / (r + 2) degrees from a direction or a column.
-    """
-    first, second = (n_directions + 1) // 2, n_directions // 2
-    angles = [math.pi / 2 * j / (first + 1) for j in range(1, first + 1)]
-    angles += [math.pi / 2 * (1 + j / (second + 1)) for j in range(1, second + 1)]
-    return np.array([[math.cos(angle), math.sin(angle)] for angle in angles]).reshape(-1, 2)
-
-
-def _random(n_directions: int, n_columns: int) -> NDArray[np.float64]:
-    """Return rows of successive random orthogonal matrices: n_columns at a time are at right angles to each other.
-
-    The first ones are the same whatever their number.
-    """
-    # A RandomState, because its stream is the same in every version of NumPy.
-    normal = np.random.RandomState(_SEED).standard_normal((n_directions, n_columns))
-    matrices = [np.empty((0, n_columns))]
-    for start in range(0, n_directions, n_columns):
-        orthogonal, triangle = np.linalg.qr(normal[start : start + n_columns].T)
-        matrices.append((orthogonal * np.sign(np.diag(triangle))).T)  # the signs make all directions equally likely
-    return np.concatenate(matrices)
 
 
 def _coordinates_of(
@@ -259,20 +169,6 @@ def _clipped(values: NDArray[np.float64], column: Column) -> NDArray[np.float64]
     """Return values within the bounds; missing and infinite ones become NaN."""
     clipped: NDArray[np.float64] = np.clip(np.where(np.isfinite(values), values, np.nan), column.lower, column.upper)
     return clipped
-
-
-def _in_cube(values: NDArray[np.float64], column: Column, fill_missing: bool) -> NDArray[np.float64]:
-    """Return clipped values brought to [-1/2, 1/2] by the bounds; the middle, 0, may stand for missing ones."""
-    cube = np.clip((_clipped(values, column) - (column.lower + column.upper) / 2) / column.range, -0.5, 0.5)
-    return np.where(np.isnan(cube), 0.0, cube) if fill_missing else cube
-
-
-def _weighted_sum(weights: list[float], columns: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return the sum of weighted columns, added one after the other."""
-    total = weights[0] * columns[0]
-    for weight, values in zip(weights[1:], columns[1:], strict=True):
-        total += weight * values
-    return total
 
 
 def _log(values: NDArray[np.float64]) -> NDArray[np.float64]:

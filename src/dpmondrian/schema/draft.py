@@ -2,85 +2,115 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from dpmondrian.schema.quantities import Quantity, is_identifier, known_quantity
-from dpmondrian.schema.toml import toml_key, toml_value
-
-__all__ = ["draft_schema"]
+from dpmondrian.schema.guesses import Guess, guess_columns
+from dpmondrian.schema.toml import Plain, toml_key, toml_value
 
 _HEADER = """\
 # What is public about the columns: known without looking at the rows (an age is between 0 and 120).
 # Never use the smallest and largest value in the rows: that would reveal them.
-# Fill in the places marked "fill in"; delete the sections of columns you do not want to cluster on.
+# Fill in the places marked "fill in"; write "ignore = true" for columns you do not want to cluster on.
 """
-_PEOPLE = """\
-# Maximum number of rows per person:
-# rows_per_person = 1
-"""
-_FROM_NAME = "# from the name; check it"
+_ROWS = "# rows_per_person = 1  # maximum number of rows per person\n"
+_BOUND_LINE = re.compile(r"\s*#?\s*(lower|upper)\s*=")
+_ESTIMATED = "# estimated from the rows, with noise"
+_CHECK = {"name": "# from the name; check it", "type": "# from the type"}
+_EXAMPLES = {
+    "categories": '["...", "..."]',
+    "bands": '["[0-10)", "[10-20)", "..."]',
+    "lower": "...",
+    "upper": "...",
+}
+_ORDER = ("categories", "bands", "date", "lower", "upper", "whole", "unit", "yes", "no")
+_DATE_EXAMPLES = {"lower": "2010-01-01", "upper": "2029-12-31"}
+_REMARKS = {
+    "code": '# categories_file = "codes.csv"  # instead: a public list, one code per line or the first column of a CSV file\n',
+    "unknown": '# whole = true  # if it contains only whole numbers\n# categories = ["...", "..."]  # for text, instead of bounds\n',
+    "whole": '# categories = ["...", "..."]  # for codes, instead of the three above\n',
+    "bands": "# all of them, from the lowest to the highest\n",
+    "age": '# bands = ["[0-10)", "[10-20)", "..."]  # if it is written in bands, instead of the above\n',
+    "date": '# format = "%d.%m.%Y"  # how dates are written, if not like 2020-12-31\n',
+}
 
 
 def draft_schema(columns: Mapping[str, str], *, people_known: bool = False) -> str:
-    """Return the TOML text of a schema to be filled in.
+    """Return the TOML text of a schema to be filled in, from names and kinds of columns alone (see `OpenedFile.kinds`).
 
-    Parameters
-    ----------
-    columns : mapping of str to str
-        Kind of every column by name, as `columns_of` returns them: "whole", "number", "truth", "text", "date", "unknown".
-    people_known : bool, default=False
-        Whether it was said already how rows belong to people; else the draft asks.
-
-    Notes
-    -----
-    Only names and kinds are used. Until every place is filled in, `read_schema` refuses the text and names the columns.
+    Until every place is filled in, `read_schema` refuses the text and names the columns. Columns that seem to hold ids or free text
+    are ignored, and the text says so. With `people_known` it was said already how rows belong to people; else the draft proposes it.
     """
-    people = [name for name, kind in columns.items() if kind != "truth" and is_identifier(name)]
-    others = {name: kind for name, kind in columns.items() if name not in people}
-    asked = [] if people_known else [*([_identifiers(people)] if people else []), _PEOPLE]
-    sections = [_HEADER, *asked]
-    sections += [_section(name, kind) for name, kind in others.items()]
-    return "\n".join(sections)
+    guesses = guess_columns(columns)
+    person = next((name for name, guess in guesses.items() if guess.holds == "person"), None)
+    top = _HEADER if people_known else f"{_HEADER}\n{_people(person)}"
+    shown = {name: guess for name, guess in guesses.items() if people_known or name != person}
+    return "\n".join([top, *(section_text(name, guess, columns[name]) for name, guess in shown.items())])
 
 
-def _identifiers(names: list[str]) -> str:
-    lines = "".join(f"# person_id = {toml_value(name)}\n" for name in names)
-    return f"# Judging by its name, this column identifies people, so it is not clustered. Uncomment it if people have several rows:\n{lines}"
+def left_out(columns: Mapping[str, str]) -> dict[str, str]:
+    """Return the columns that a draft does not cluster on, and what they seem to hold."""
+    return {name: guess.holds for name, guess in guess_columns(columns).items() if guess.left_out}
 
 
-def _section(name: str, kind: str) -> str:
-    if kind == "date":
-        return (
-            f"# {toml_value(name)} is a date or time: to use it, convert it to a number, such as days since a fixed date, and add its bounds."
-            "\n"
-        )
+def _people(person: str | None) -> str:
+    if person is None:
+        return f'# If people can have several rows, name the column that says whose row it is:\n# person_id = "..."\n{_ROWS}'
+    return f"person_id = {toml_value(person)}  {_CHECK['name']}; it says whose row it is\n{_ROWS}"
+
+
+def section_text(name: str, guess: Guess, kind: str) -> str:
+    """Return the section of a column, with what is to be filled in as comments."""
     head = f"[columns.{toml_key(name)}]\n"
-    if kind == "text":
-        return f'{head}# categories = ["...", "..."]  fill in\n'
-    if kind == "truth":
-        return f"{head}lower = 0\nupper = 1\nwhole = true  # from the type\n"
-    quantity = known_quantity(name)
-    return head + (_known(quantity, kind) if quantity else _unknown(kind))
+    if guess.left_out:
+        return f"{head}ignore = true  # looks like {_article(guess.holds)}\n"
+    lines = {key: f"# {key} = {_example(guess, key)}  fill in\n" for key in guess.asked}
+    lines |= {
+        key: f"{key} = {_value(guess, key, value)}  {_source(guess, key, kind)}\n" for key, value in guess.facts.items()
+    }
+    return "".join([head, *(lines[key] for key in sorted(lines, key=_ORDER.index)), _remark(guess, kind)])
 
 
-def _known(quantity: Quantity, kind: str) -> str:
-    lines = [
-        f"lower = {toml_value(quantity.lower)}  {_FROM_NAME}",
-        f"upper = {toml_value(quantity.upper)}  {_FROM_NAME}",
-    ]
-    if kind == "whole":
-        lines.append("whole = true  # from the type")
-    elif quantity.whole:
-        lines.append(f"whole = true  {_FROM_NAME}")
-    if quantity.unit:
-        lines.append(f"unit = {toml_value(quantity.unit)}  {_FROM_NAME}")
-    return "\n".join(lines) + "\n"
+def _article(holds: str) -> str:
+    return holds if holds == "free text" else "an identifier"
 
 
-def _unknown(kind: str) -> str:
-    bounds = "# lower = ...  fill in\n# upper = ...  fill in\n"
-    if kind == "whole":
-        return f'{bounds}whole = true  # from the type\n# categories = ["...", "..."]  # for codes, instead of the three above\n'
-    if kind == "number":
-        return bounds
-    return f'{bounds}# whole = true  # if it contains only whole numbers\n# categories = ["...", "..."]  # for text, instead of bounds\n'
+def _example(guess: Guess, key: str) -> str:
+    return (_DATE_EXAMPLES if guess.holds == "date" else _EXAMPLES)[key]
+
+
+def _value(guess: Guess, key: str, value: Plain) -> str:
+    is_date = guess.holds == "date" and key in ("lower", "upper")
+    return str(value) if is_date else toml_value(value)  # TOML has dates of its own
+
+
+def _source(guess: Guess, key: str, kind: str) -> str:
+    return _CHECK["type" if key == "whole" and kind == "whole" else guess.source]
+
+
+def _remark(guess: Guess, kind: str) -> str:
+    if guess.holds == "number" and kind == "whole" and guess.asked == ("lower", "upper"):
+        return _REMARKS["whole"]
+    if guess.holds == "number" and kind == "unknown" and guess.facts.get("unit") == "years":
+        return _REMARKS["age"]
+    return _REMARKS.get(guess.holds, "")
+
+
+def with_bounds(text: str, bounds: Mapping[str, Sequence[Any]]) -> str:
+    """Return the text of a schema with bounds that were estimated; all else stays, comments too. New columns come at the end."""
+    for name, pair in bounds.items():
+        text = _with_pair(text, name, pair)
+    return text
+
+
+def _with_pair(text: str, name: str, pair: Sequence[Any]) -> str:
+    head = f"[columns.{toml_key(name)}]"
+    before, found, rest = f"\n{text}".partition(f"\n{head}")
+    own, sign, others = rest.partition("\n[")
+    kept = [line for line in own.splitlines() if line.strip() and not _BOUND_LINE.match(line)]
+    lines = [f"{key} = {toml_value(value)}  {_ESTIMATED}" for key, value in zip(("lower", "upper"), pair, strict=False)]
+    if len(pair) > 2 and not any(line.startswith("whole") for line in kept):
+        lines.append(f"whole = true  {_CHECK['type']}")
+    section = "".join(f"{line}\n" for line in [head, *lines, *kept])
+    return f"{before}\n{section}{sign}{others}".removeprefix("\n") if found else f"{text}\n{section}"

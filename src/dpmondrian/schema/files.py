@@ -13,10 +13,33 @@
     whole = true             # optional, as are log = true and unit = "years"
 
     [columns.plan]
-    categories = ["basic", "premium"]
+    categories = ["basic", "premium"]    # or categories_file = "plans.csv", a public code list
     cut = true               # optional, as is weight = 0.5
 
-A schema says nothing about single rows, so messages may quote it.
+    [columns.income]
+    lower = 0
+    upper = 1e6
+    decimal = ","            # 1.234,50; missing values are written as ? or -9
+    thousands = "."
+    missing = ["?", "-9"]
+
+    [columns.band]
+    bands = ["[0-50)", "[50-100)"]       # ordered
+
+    [columns.admitted]
+    date = "days"            # numbers are days since 1970; time = "hours" for times of day
+    lower = 2010-01-01
+    upper = 2020-12-31
+    format = "%d.%m.%Y"      # optional: how dates are written, if not as above
+
+    [columns.smoker]
+    yes = ["yes", "1"]
+    no = ["no", "0"]
+
+    [columns.comment]
+    ignore = true
+
+What is usual in the whole file may stand at the top: ``missing``, ``decimal`` and ``thousands``. A schema says nothing about single rows, so messages may quote it.
 """
 
 from __future__ import annotations
@@ -25,26 +48,21 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from dpmondrian.common.checks import nearest_names
+from dpmondrian.common.file_kinds import kind_of_file
 from dpmondrian.common.whole_files import write_file
 from dpmondrian.exceptions import BoundsError, ParameterError
-from dpmondrian.schema.columns import Category, Column, Estimate, Schema
-from dpmondrian.schema.draft import draft_schema
-from dpmondrian.schema.options import bounds_from_options
+from dpmondrian.schema.columns import Estimate, Schema
+from dpmondrian.schema.sections import check_keys, column_of, is_complete, refuse_keys, section_of, with_habits
 from dpmondrian.schema.toml import Plain, toml_key, toml_value
 
-__all__ = ["TableSchema", "bounds_from_options", "draft_schema", "read_schema", "write_schema"]
+LARGEST_FILE = 16 * 2**20  # a larger file is not a schema: somebody gave the table in its place
 
-LARGEST_FILE = 16 * 2**20
-"""A larger file is not a schema: somebody gave the table in its place."""
-
-_TOP_KEYS = ("person_id", "rows_per_person", "bounds_epsilon", "bounds_entry", "columns")
-_BOUND_KEYS = ("lower", "upper", "whole", "log", "unit")
-_CATEGORY_KEYS = ("categories", "cut", "weight")
+_HABITS = ("missing", "decimal", "thousands")
+_TOP_KEYS = ("person_id", "rows_per_person", "bounds_epsilon", "bounds_entry", *_HABITS, "columns")
 _HEADER = "# What is public about the columns of a table: known without looking at its rows.\n"
-_LARGEST_EXACT_FLOAT = 2.0**53
 
 
 @dataclass(frozen=True)
@@ -58,17 +76,24 @@ class TableSchema:
         Column that identifies the person a row belongs to. It is not used for clustering.
     rows_per_person : int, default=1
         Maximum number of rows per person.
+    ignored : tuple of str
+        Columns of the table that are deliberately left out.
+
+    Examples
+    --------
+    >>> from dpmondrian import DPM, Column, Schema, TableSchema
+    >>> known = TableSchema(Schema((Column("age", 0, 120),)), person_id="patient", rows_per_person=3)
+    >>> model = DPM(bounds=known.schema, person_id=known.person_id, rows_per_person=known.rows_per_person)
     """
 
     schema: Schema
     person_id: str | None = None
     rows_per_person: int = 1
+    ignored: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.person_id is not None and (not isinstance(self.person_id, str) or not self.person_id):
-            raise ParameterError(
-                parameter="person_id", rule="must be the name of a column, as a string", value=self.person_id
-            )
+            raise ParameterError.broken("person_id", "must be the name of a column, as a string", self.person_id)
         if self.person_id in self.schema.names:
             raise ParameterError(
                 parameter="person_id",
@@ -78,11 +103,8 @@ class TableSchema:
             )
         rows = self.rows_per_person
         if not isinstance(rows, int) or isinstance(rows, bool) or rows < 1:
-            raise ParameterError(
-                parameter="rows_per_person",
-                rule="must be an integer >= 1",
-                value=rows,
-                way_out="Pass the maximum number of rows per person.",
+            raise ParameterError.broken(
+                "rows_per_person", "must be an integer >= 1", rows, "Pass the maximum number of rows per person."
             )
 
 
@@ -94,16 +116,48 @@ def read_schema(path: str | Path, only: Sequence[str] = ()) -> TableSchema:
     path : path
     only : sequence of str
         Columns to use; sections of others may be incomplete. If empty, all columns.
+
+    Returns
+    -------
+    table_schema : TableSchema
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "schema.toml")
+    ...     _ = path.write_text("columns.age = {lower = 0, upper = 120}")
+    ...     read_schema(path).schema.names
+    ('age',)
     """
-    values = _toml_in(Path(path))
+    values = toml_in(Path(path))
     try:
-        return _table_schema(values, only)
+        return _table_schema(values, only, Path(path).parent)
     except ParameterError as error:
         raise error.within(f"the schema file {str(path)!r}") from None
 
 
 def write_schema(table_schema: TableSchema, path: str | Path, *, overwrite: bool = False) -> None:
-    """Write a schema atomically to a TOML file."""
+    """Write a schema atomically to a TOML file.
+
+    Parameters
+    ----------
+    table_schema : TableSchema
+    path : path
+    overwrite : bool, default=False
+        Whether a file that is there may be replaced.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from dpmondrian import Column, Schema
+    >>> known = TableSchema(Schema((Column("age", 0, 120),)), person_id="patient")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_schema(known, f"{folder}/schema.toml")
+    ...     read_schema(f"{folder}/schema.toml") == known
+    True
+    """
     write_file(path, schema_text(table_schema), overwrite=overwrite)
 
 
@@ -118,7 +172,9 @@ def schema_text(table_schema: TableSchema) -> str:
     if schema.estimate is not None:
         top |= _estimate_lines(schema.estimate, table_schema)
     tables = [_HEADER + _lines(top)]
-    tables += [f"[columns.{toml_key(column.name)}]\n{_lines(_values_of(column))}" for column in schema.columns]
+    sections = {column.name: section_of(column) for column in schema.columns}
+    sections |= {name: {"ignore": True} for name in table_schema.ignored}
+    tables += [f"[columns.{toml_key(name)}]\n{_lines(section)}" for name, section in sections.items()]
     return "\n".join(tables)
 
 
@@ -132,28 +188,21 @@ def _estimate_lines(estimate: Estimate, table_schema: TableSchema) -> dict[str, 
     return {"bounds_epsilon": estimate.epsilon} | ({"bounds_entry": estimate.entry} if estimate.entry else {})
 
 
-def _values_of(column: Column | Category) -> Mapping[str, Plain]:
-    if isinstance(column, Category):
-        default = Category(column.name, column.categories, column.cut).weight
-        weight = {} if column.weight is None or column.weight == default else {"weight": float(column.weight)}
-        return {"categories": column.categories} | ({"cut": True} if column.cut else {}) | weight
-    values: dict[str, Plain] = {"lower": column.lower, "upper": column.upper}
-    values |= {key: True for key in ("whole", "log") if getattr(column, key)}
-    return values | ({"unit": column.unit} if column.unit else {})
-
-
 def _lines(values: Mapping[str, Plain]) -> str:
     return "".join(f"{toml_key(key)} = {toml_value(value)}\n" for key, value in values.items())
 
 
-def _toml_in(path: Path) -> dict[str, Any]:
+def toml_in(path: Path) -> dict[str, Any]:
+    """Return the values in a TOML file of at most some size; raise `ParameterError` if it is none."""
     try:
         text = _bytes_in(path).decode("utf-8-sig")
     except UnicodeDecodeError:
+        _refuse_other_kinds(path)
         raise ParameterError(f"The schema file {str(path)!r} is not UTF-8 text.", "Save it as UTF-8.") from None
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
+        _refuse_other_kinds(path)
         raise ParameterError(
             f"The schema file {str(path)!r} is not valid TOML: {error}.",
             "A section starts with [columns.NAME]. Put quotes around all strings, and around names with characters other than letters, "
@@ -161,6 +210,12 @@ def _toml_in(path: Path) -> dict[str, Any]:
         ) from None
     except (ValueError, RecursionError):  # numbers of thousands of digits, lists in lists in lists
         raise ParameterError(f"The schema file {str(path)!r} is not valid TOML.", "Write it again.") from None
+
+
+def _refuse_other_kinds(path: Path) -> None:
+    if (kind := kind_of_file(path)) not in ("", "a schema file"):
+        way_out = "'dpm init' writes one from the columns of a table."
+        raise ParameterError(f"The file {str(path)!r} is {kind}, expected a schema file (TOML).", way_out) from None
 
 
 def _bytes_in(path: Path) -> bytes:
@@ -183,99 +238,43 @@ def _bytes_in(path: Path) -> bytes:
     return content
 
 
-def _table_schema(values: Mapping[str, Any], only: Sequence[str] = ()) -> TableSchema:
-    _check_keys(values, _TOP_KEYS, "the file")
+def _table_schema(values: Mapping[str, Any], only: Sequence[str], folder: Path) -> TableSchema:
+    unknown = [key for key in values if key not in _TOP_KEYS]
+    if unknown:
+        refuse_keys(unknown, _TOP_KEYS, "the file")
     columns = values.get("columns", {})
     if not isinstance(columns, dict) or not columns:
         raise BoundsError("There must be at least one section [columns.NAME].", got="none")
     for name, facts in columns.items():
         if not isinstance(facts, dict):
             raise BoundsError(f"The column {name!r} must be a section [columns.{toml_key(name)}].", value=facts)
-        _check_column_keys(name, facts)
+        check_keys(name, facts)
     columns = _chosen(columns, only)
     _check_complete(columns)
-    read = tuple(_column(name, facts) for name, facts in columns.items())
+    described = {name: column_of(name, facts, folder) for name, facts in columns.items()}
+    habits = {key: values[key] for key in _HABITS if key in values}
+    read = tuple(with_habits(column, **habits) for column in described.values() if column is not None)
     people = {"person_id": values.get("person_id"), "rows_per_person": values.get("rows_per_person", 1)}
     estimate = None
     if "bounds_epsilon" in values:
         estimate = Estimate(values["bounds_epsilon"], **people, entry=values.get("bounds_entry"))
-    return TableSchema(Schema(read, estimate), **people)
+    ignored = tuple(name for name, column in described.items() if column is None)
+    return TableSchema(Schema(read, estimate), **people, ignored=ignored)
 
 
 def _chosen(columns: Mapping[str, Any], only: Sequence[str]) -> Mapping[str, Any]:
     """Return the sections of some columns, or of all if none are named."""
     for name in only:
-        if name not in columns:
+        if name not in columns or columns[name].get("ignore"):
             hint = nearest_names([name], list(columns)) or f" Known columns: {', '.join(columns)}."
             raise ParameterError(f"The file does not describe column {name!r}.", hint=hint)
     return {name: facts for name, facts in columns.items() if name in only} if only else columns
 
 
-def _check_keys(values: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
-    unknown = [key for key in values if key not in known]
-    if unknown:
-        _refuse_keys(unknown, known, where, "")
-
-
-def _check_column_keys(name: str, facts: Mapping[str, Any]) -> None:
-    known = (*_BOUND_KEYS, *_CATEGORY_KEYS)
-    unknown = [key for key in facts if key not in known]
-    if unknown:
-        whole_name = toml_key(f"{name}.{unknown[0]}")
-        is_dotted_name = isinstance(facts[unknown[0]], dict)
-        hint = f" If the column name contains a dot, write [columns.{whole_name}]." if is_dotted_name else ""
-        _refuse_keys(unknown, known, f"[columns.{toml_key(name)}]", hint)
-    of_bounds = [key for key in facts if key in _BOUND_KEYS]
-    of_categories = [key for key in facts if key in _CATEGORY_KEYS]
-    if of_bounds and of_categories:
-        raise BoundsError(
-            f"The column {name!r} must have bounds or categories, not both.",
-            "Delete one set of keys.",
-            got=f"{of_bounds} and {of_categories}",
-        )
-
-
-def _refuse_keys(unknown: list[str], known: tuple[str, ...], where: str, hint: str) -> NoReturn:
-    raise ParameterError(
-        f"The keys of {where} must be among {list(known)}.",
-        value=unknown,
-        hint=f"{nearest_names(unknown, known)}{hint}",
-    )
-
-
 def _check_complete(columns: Mapping[str, Mapping[str, Any]]) -> None:
-    missing = [
-        name
-        for name, facts in columns.items()
-        if "categories" not in facts and not ("lower" in facts and "upper" in facts)
-    ]
+    missing = [name for name, facts in columns.items() if not is_complete(facts)]
     if missing:
         raise BoundsError(
             f"Every column must have 'lower' and 'upper', or 'categories'. Missing: {missing}.",
-            "Use what is known without looking at the rows, or delete the sections of columns you do not want to cluster "
-            "on.",
+            "Use what is known without looking at the rows, or write 'ignore = true' for columns you do not want to cluster on.",
         )
-
-
-def _column(name: str, facts: Mapping[str, Any]) -> Column | Category:
-    if "categories" not in facts:
-        return Column(name, **facts)
-    categories = facts["categories"]
-    if not isinstance(categories, list) or not all(isinstance(item, str | bool | int | float) for item in categories):
-        raise BoundsError(
-            column=name,
-            parameter="categories",
-            rule="must be a list of strings, numbers, or true and false",
-            value=categories,
-            way_out='For example categories = ["basic", "premium"].',
-        )
-    return Category(name, tuple(map(_as_text, categories)), facts.get("cut", False), facts.get("weight"))
-
-
-def _as_text(item: str | bool | int | float) -> str:
-    """Return a category as the text that a table's value is turned into: 1.0 is "1", true is "true"."""
-    if isinstance(item, bool):
-        return "true" if item else "false"
-    if isinstance(item, float) and item.is_integer() and abs(item) < _LARGEST_EXACT_FLOAT:
-        return str(int(item))
-    return str(item)

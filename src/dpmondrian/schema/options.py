@@ -1,78 +1,98 @@
-"""Bounds and categories as they are written on a command line: ``age=0:120``, ``plan=basic|premium``."""
+"""What is said about columns in short texts, on the command line and in answers: "age=0:120", "plan=basic|premium"."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeAlias
+import re
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Any, TypeAlias
 
-from dpmondrian.exceptions import BoundsError
+from dpmondrian.exceptions import BoundsError, WayOut
 from dpmondrian.schema.columns import Category, Column
+from dpmondrian.schema.notations import Bands, YesNo
+from dpmondrian.schema.sections import category_of
 
-__all__ = ["bounds_from_options"]
+Facts: TypeAlias = "tuple[float, float] | tuple[float, float, str] | tuple[str, ...] | Mapping[str, Any]"
 
-Facts: TypeAlias = "tuple[float, float] | tuple[float, float, str] | tuple[str, ...]"
-
-_FORMS = "Write NAME=LOW:HIGH, NAME=LOW:HIGH:int, NAME=LOW:HIGH:log or NAME=ONE|TWO|THREE, for example age=0:120."
+_FORMS = (
+    "Write NAME=LOW:HIGH, NAME=LOW:HIGH:int, NAME=LOW:HIGH:log, NAME=ONE|TWO|THREE, NAME=LOW<MIDDLE<HIGH for ordered bands, "
+    "NAME=2010-01-01:2020-12-31, NAME=yes/no or NAME=@FILE for a public list of codes, for example age=0:120."
+)
 _WORDS = ("int", "float", "log")
+_DATES = re.compile(r"(\d{4}-\d{2}-\d{2}):(\d{4}-\d{2}-\d{2})")
+_COMPLETE = re.compile(r"[^=]+=([^=]*[:|<][^=]*|@[^=]+|yes/no)")
+"""A column with what is said about it, where several stand in one text."""
 
 
 def bounds_from_options(texts: Sequence[str]) -> dict[str, Facts]:
     """Return the bounds and categories of columns by name, as the 'bounds' parameter takes them.
 
-    Parameters
-    ----------
-    texts : sequence of str
-        ``"age=0:120"``, ``"children=0:12:int"``, ``"income=100:1e6:log"`` or ``"plan=basic|premium"``. The name ends at the
-        last "=", so it may hold "=" and ":" itself; categories may hold ":", but not "=".
+    The name ends at the last "=", so it may hold "=" and ":" itself; categories may hold ":", but not "=".
 
     Examples
     --------
-    >>> bounds_from_options(["age=0:120", "plan=basic|premium"])
-    {'age': (0.0, 120.0), 'plan': ('basic', 'premium')}
+    >>> bounds_from_options(["age=0:120,children=0:12:int", "plan=basic|premium"])
+    {'age': (0.0, 120.0), 'children': (0.0, 12.0, 'int'), 'plan': ('basic', 'premium')}
+    >>> bounds_from_options(["size=small<large", "smoker=yes/no"])["size"]
+    {'bands': ['small', 'large']}
     """
     bounds: dict[str, Facts] = {}
-    for text in texts:
+    for text in chain.from_iterable(map(_parts, texts)):
         if any("\ud800" <= character <= "\udfff" for character in text):  # bytes of a shell that are not UTF-8
-            raise BoundsError(
-                parameter="bounds",
-                rule="must be UTF-8 text",
-                value=text,
-                way_out="Check the locale settings of your shell.",
-            )
+            raise _wrong("must be UTF-8 text", "Check the locale settings of your shell.", value=text)
         name, sign, facts = text.rpartition("=")
         if not sign or not name.strip():
-            raise BoundsError(parameter="bounds", rule="must name a column", value=text, way_out=_FORMS)
+            raise _wrong("must name a column", _FORMS, value=text)
         if name in bounds:
-            raise BoundsError(
-                parameter="bounds",
-                rule="must be given once per column",
-                got=f"{name!r} twice",
-                way_out="Remove one.",
-            )
-        bounds[name] = _categories(name, facts) if "|" in facts else _pair(name, facts)
+            raise _wrong("must be given once per column", "Remove one.", got=f"{name!r} twice")
+        bounds[name] = facts_from_text(name, facts)
     return bounds
 
 
-def _categories(name: str, text: str) -> tuple[str, ...]:
-    categories = tuple(part.strip() for part in text.split("|"))
-    if not all(categories):
+def facts_from_text(name: str, text: str) -> Facts:
+    """Return what a short text says about a column: see `_FORMS`."""
+    if text.startswith("@"):
+        return {"categories": category_of(name, {"categories_file": text[1:]}).categories}
+    if text == "yes/no":
+        return YesNo().to_dict()
+    if "|" in text:
+        return Category(name, _listed(name, text, "categories", "|")).categories
+    if "<" in text:
+        return Bands(bands=_listed(name, text, "bands", "<")).to_dict()
+    if dates := _DATES.fullmatch(text.strip()):
+        return {"date": "days", "lower": dates[1], "upper": dates[2]}
+    return _pair(name, text)
+
+
+def _parts(text: str) -> list[str]:
+    """Return the columns in a text such as "age=0:120,bmi=10:60"; commas may also be part of names and categories."""
+    parts = text.split(",")
+    return parts if len(parts) > 1 and all(map(_COMPLETE.fullmatch, parts)) else [text]
+
+
+def _listed(name: str, text: str, parameter: str, sign: str) -> tuple[str, ...]:
+    """Return the items of a list, none of which is empty."""
+    items = tuple(part.strip() for part in text.split(sign))
+    if not all(items):
+        ways = {
+            "|": "values that are not listed become 'other'",
+            "<": f"list bands that contain '{sign}' in a schema file",
+        }
         raise BoundsError(
             column=name,
-            parameter="categories",
+            parameter=parameter,
             rule="must not be empty",
             value=text,
-            way_out="Remove a '|' at either end or next to another; values that are not listed become 'other'.",
+            way_out=f"Remove a '{sign}' at either end or next to another; {ways[sign]}.",
         )
-    return Category(name, categories).categories
+    return items
 
 
 def _pair(name: str, text: str) -> tuple[float, float] | tuple[float, float, str]:
     parts = [part.strip() for part in text.split(":")]
     if len(parts) not in (2, 3):
         one_category = f" For a single category write {name}={text}|other." if len(parts) == 1 and text else ""
-        raise BoundsError(
-            column=name, parameter="bounds", rule="must be LOW:HIGH", value=text, hint=one_category, way_out=_FORMS
-        )
+        raise _wrong("must be LOW:HIGH", _FORMS, column=name, value=text, hint=one_category)
     lower, upper = _number(name, parts[0]), _number(name, parts[1])
     word = parts[2] if len(parts) == 3 else ""
     if len(parts) == 3 and word not in _WORDS:
@@ -85,10 +105,9 @@ def _number(name: str, text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise BoundsError(
-            column=name,
-            parameter="bounds",
-            rule="must be numbers",
-            value=text,
-            way_out=f"{_FORMS} Write numbers with a decimal point and without thousands separators.",
-        ) from None
+        way_out = f"{_FORMS} Write numbers with a decimal point and without thousands separators."
+        raise _wrong("must be numbers", way_out, column=name, value=text) from None
+
+
+def _wrong(rule: str, way_out: str | WayOut, **fields: Any) -> BoundsError:
+    return BoundsError(parameter="bounds", rule=rule, way_out=way_out, **fields)

@@ -21,17 +21,6 @@ from numpy.typing import NDArray
 
 from dpmondrian.exceptions import DataError
 
-__all__ = [
-    "NoTextError",
-    "canonical",
-    "canonical_text",
-    "holds_objects",
-    "text_of",
-    "texts_of_arrow",
-    "texts_of_column",
-    "texts_of_values",
-]
-
 _LARGEST_EXACT_FLOAT = 2.0**53
 _PANDAS_TYPES = ("StringDtype", "ArrowDtype", "CategoricalDtype")
 """Of pandas, that seem to hold objects, and have a type of their own."""
@@ -42,14 +31,9 @@ class NoTextError(ValueError):
 
 
 def text_of(value: Any) -> str | None:
-    """Return the text that a person would write for a value, None for a missing one.
+    """Return the text that a person would write for a value, None for a missing one; raise `NoTextError` if there is none.
 
     1, 1.0 and Decimal("1.00") are "1"; truth values are "true" and "false"; dates are as in ISO 8601.
-
-    Raises
-    ------
-    NoTextError
-        If there is none.
     """
     if value is None or isinstance(value, str):
         return value

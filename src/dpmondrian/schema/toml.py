@@ -6,8 +6,6 @@ import re
 from collections.abc import Sequence
 from typing import TypeAlias
 
-__all__ = ["Plain", "toml_key", "toml_value"]
-
 Plain: TypeAlias = "str | bool | int | float | Sequence[Plain]"
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")

@@ -10,7 +10,8 @@
 
 from __future__ import annotations
 
-from dpmondrian.show.doubts import warn_of_few_rows, warn_of_promise
+from dpmondrian.show.doubts import warn_of_promise, warn_of_release
 from dpmondrian.show.notebooks import release_html, statement_html
+from dpmondrian.show.texts.clusters import one_cluster_text
 
-__all__ = ["release_html", "statement_html", "warn_of_few_rows", "warn_of_promise"]
+__all__ = ["one_cluster_text", "release_html", "statement_html", "warn_of_promise", "warn_of_release"]

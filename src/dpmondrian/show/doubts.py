@@ -10,7 +10,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from dpmondrian.common.printable import printable
-from dpmondrian.exceptions import FewRowsWarning, WeakPromiseWarning
+from dpmondrian.exceptions import FewRowsWarning, MisfitWarning, WeakPromiseWarning
 from dpmondrian.privacy import Doubt, promise_doubts
 from dpmondrian.show.words import ENGLISH, Words
 from dpmondrian.show.words.numbers import rounded
@@ -18,8 +18,6 @@ from dpmondrian.show.words.numbers import rounded
 if TYPE_CHECKING:
     from dpmondrian.dpm import Settings
     from dpmondrian.release import Release
-
-__all__ = ["doubt_text", "warn_of_few_rows", "warn_of_promise"]
 
 _MOST_COLUMNS = 6
 
@@ -30,21 +28,23 @@ def warn_of_promise(settings: Settings, stacklevel: int) -> None:
         warnings.warn(doubt_text(doubt), WeakPromiseWarning, stacklevel=stacklevel + 1)
 
 
-def warn_of_few_rows(release: Release, settings: Settings, stacklevel: int) -> None:
-    """Warn, after a fit, if delta is large or clusters are hardly found, for as many rows as were released.
+def warn_of_release(release: Release, stacklevel: int) -> None:
+    """Warn, after a fit, if delta is large, nothing could be found, or a column does not fit, judging by what was released.
 
     Privacy
     -------
     The number of rows is the noisy one at the root of the released tree.
     """
-    from dpmondrian.planning import few_rows, noisy_rows
+    from dpmondrian.planning import few_rows, misfits, noisy_rows
 
     privacy = release.privacy
     known = {doubt.parameter for doubt in promise_doubts(privacy.epsilon, privacy.delta)}
     for doubt in promise_doubts(privacy.epsilon, privacy.delta, noisy_rows(release)):
         if doubt.parameter not in known:  # of this parameter nothing was said before
             warnings.warn(doubt_text(doubt), WeakPromiseWarning, stacklevel=stacklevel + 1)
-    for doubt in few_rows(release, settings):
+    for doubt in misfits(release):
+        warnings.warn(doubt_text(doubt), MisfitWarning, stacklevel=stacklevel + 1)
+    for doubt in few_rows(release):
         sentence = ENGLISH("doubt.noise", sentence=doubt_text(doubt, release.tree.counted))
         warnings.warn(sentence, FewRowsWarning, stacklevel=stacklevel + 1)
 

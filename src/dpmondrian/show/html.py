@@ -9,9 +9,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-from dpmondrian.show.words.numbers import clean, count, of_hundred, percent, plain_number, right_of_hundred
-
-__all__ = ["asset", "harmless_json", "policy", "template"]
+from dpmondrian.show.words.numbers import clean, count, of_hundred, percent, plain_number, right_of_hundred, rough_size
 
 
 def template(name: str) -> Any:
@@ -38,6 +36,7 @@ def _environment() -> Any:
         "percent": percent,
         "plain": plain_number,
         "right_of_hundred": right_of_hundred,
+        "rough": rough_size,
     }
     return templates
 

@@ -10,11 +10,10 @@ from dpmondrian.show.report.clusters import cluster_rows, table_heads
 from dpmondrian.show.report.guarantee import explanation, guarantee_line, kinds
 from dpmondrian.show.report.palette import LIGHT
 from dpmondrian.show.report.selection import shown_part
+from dpmondrian.show.texts.clusters import one_cluster_text
 from dpmondrian.show.texts.facts import neighbours_text
 from dpmondrian.show.words import ENGLISH, Words
 from dpmondrian.show.words.numbers import clean
-
-__all__ = ["release_html", "statement_html"]
 
 _MOST_ROWS, _MOST_COLUMNS = 20, 8
 
@@ -47,11 +46,12 @@ def release_html(release: Release, *, words: Words = ENGLISH) -> str:
         sound=math.isfinite(release.privacy.epsilon),
         line=guarantee_line(release.privacy, words),
         heads=table_heads(shown)[:_MOST_COLUMNS],
-        rows=cluster_rows(shown)[:_MOST_ROWS],
+        rows=cluster_rows(shown, _MOST_ROWS),
         colours=LIGHT,
         counted=shown.counted,
         n_clusters=len(release.sizes),
         n_rows=float(max(release.sizes.sum(), 0.0)),
         n_columns=len(release.schema.columns),
+        one=one_cluster_text(release, words=words) if release.found_one else "",
     )
     return str(page)

@@ -27,7 +27,7 @@ from dpmondrian.common.checks import nearest_names
 from dpmondrian.common.interrupts import undisturbed
 from dpmondrian.common.printable import printable
 from dpmondrian.exceptions import BoundsError, DataError, NotReleasableWarning, ParameterError
-from dpmondrian.privacy import Door
+from dpmondrian.privacy import Door, check_noise_fits
 from dpmondrian.release import PrivacyStatement, Unit, make_statement, unit_of
 from dpmondrian.schema import Column, Estimate, Schema
 from dpmondrian.suggest.draws import MAGNITUDES, PLACES, bounds_plan
@@ -36,25 +36,20 @@ from dpmondrian.tables import PersonLimit, Table, read_table
 if TYPE_CHECKING:
     from dpmondrian.accounts import Budget
 
-__all__ = ["SuggestedBounds", "suggest_bounds"]
-
 Suggestion: TypeAlias = "tuple[float, float] | tuple[float, float, str] | None"
 Range: TypeAlias = tuple[float, float]
 
 SMALLEST_EXPONENT, LARGEST_EXPONENT = -9, 19
 """Values below 1e-9 are counted as zero, those beyond 1e19 (more than 64-bit integers hold) as 1e19."""
-SMALLEST_WHOLE = 0.5
-"""Where the bins of whole numbers begin: 0 is alone in its bin."""
+SMALLEST_WHOLE = 0.5  # where the bins of whole numbers begin: 0 is alone in its bin
 
 FALSE_ALARM = 1e-4
 """Probability, per column and round, with which a range is found or widened by noise far from all rows; see `_occupied`."""
-EMPTY_BIN = 4.0
-"""What a bin must hold, in noise scales, to be worth including in a run of bins."""
+EMPTY_BIN = 4.0  # what a bin must hold, in noise scales, to be worth including in a run of bins
 _RUN_EXPONENT = 0.99
 """The noise of a run of bins exceeds its penalties by t scales with a probability below ``exp(-0.99 * t)``: the positive x with
 ``1 / (1 - x * x) = exp(EMPTY_BIN * x)``, rounded down."""
-LONELY = 0.005
-"""Part of the rows that a bin must hold to count although it lies far from the others."""
+LONELY = 0.005  # part of the rows that a bin must hold to count although it lies far from the others
 RARE_MAGNITUDE, RARE_PLACE = 0.001, 0.05
 """What a bin must hold besides: of all rows, and in the second round of an average bin. So tails are cut off alike, however
 little noise there is."""
@@ -64,8 +59,7 @@ ROWS_PER_BIN = 10.0
 FEWEST_BINS, MOST_BINS = 20, 200
 MARGIN = 0.75
 """Part of the width that is added on both sides, within what the first round left: tails are thin and get lost in the noise."""
-ROUNDING = 50
-"""Bounds are multiples of 1, 2 or 5 times a power of ten, at least this part of their distance."""
+ROUNDING = 50  # bounds are multiples of 1, 2 or 5 times a power of ten, at least this part of their distance
 
 
 @dataclass(frozen=True)
@@ -198,7 +192,7 @@ def _suggested(
     wanted = _wanted(table, columns, person_id)
     charge = _Charge(budget, epsilon, len(wanted.drawn), unit_of(rows_per_person, person_id))
     door = Door(bounds_plan(epsilon, len(wanted.drawn)), rows_per_person, seed, charge.before_draw)
-    door.check_noise_fits(1.0)
+    check_noise_fits(door.plan, rows_per_person, 1.0)
     rows = wanted.table
     if person_id is not None:
         rows = rows.limited(PersonLimit(rows_per_person, door.person_key()), "drop")
@@ -300,10 +294,8 @@ def _checked_names(columns: Sequence[str] | None, known: Sequence[str], numeric:
         return tuple(numeric)
     names = list(columns) if isinstance(columns, Sequence) and not isinstance(columns, str) else []
     if not names or len({str(name) for name in names}) != len(names):
-        raise ParameterError(
-            parameter="columns",
-            rule="must be a list of unique column names, or None for all numeric columns",
-            value=columns,
+        raise ParameterError.broken(
+            "columns", "must be a list of unique column names, or None for all numeric columns", columns
         )
     unknown = [name for name in names if name not in known]
     if unknown:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from dpmondrian.privacy import BELOW_BUDGET, LAPLACE, ROWS, Draw, Kind, Plan, planned_draw
 
-__all__ = ["MAGNITUDES", "PLACES", "bounds_plan"]
-
 MAGNITUDES = Draw("magnitudes", Kind.NOISE, ROWS)
 """Values by size and sign. In place of a level stands the number of the column."""
-PLACES = Draw("places", Kind.NOISE, ROWS)
-"""Values by place, within what the magnitudes left."""
+PLACES = Draw("places", Kind.NOISE, ROWS)  # values by place, within what the magnitudes left
 
 
 def bounds_plan(epsilon: float, n_columns: int) -> Plan:

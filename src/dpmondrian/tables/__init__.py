@@ -4,20 +4,25 @@ This is the front: other rooms import from here. `open_table` takes whatever `DP
 for its names and types (`open_file`, `open_files`), and once more in every pass over its rows.
 """
 
-from dpmondrian.tables.files import OpenedFile, columns_of, open_file, read_columns
-from dpmondrian.tables.frames import Reader, Table, read_table
+from dpmondrian.tables.conversion import Kind
+from dpmondrian.tables.file_stream import Files, open_files
+from dpmondrian.tables.files import OpenedFile, open_file
+from dpmondrian.tables.frame_kinds import frame_of, frames_of
+from dpmondrian.tables.frames import PART_ROWS, Reader, Table, open_table, read_table
 from dpmondrian.tables.identities import identities_of_values, one_kind
-from dpmondrian.tables.opening import open_table
+from dpmondrian.tables.opening import sources_of
 from dpmondrian.tables.persons import PersonLimit, kept, kept_in_passes, row_hashes
-from dpmondrian.tables.sizes import PART_ROWS
-from dpmondrian.tables.source import DATABASES, ENDINGS, Source
-from dpmondrian.tables.streams import Files, Progress, Stream, open_files, sources_of
+from dpmondrian.tables.source import DATABASES, ENDINGS, FORMATS, SERVERS, Source, without_secret
+from dpmondrian.tables.stream import Progress, Stream
 
 __all__ = [
     "DATABASES",
     "ENDINGS",
+    "FORMATS",
     "PART_ROWS",
+    "SERVERS",
     "Files",
+    "Kind",
     "OpenedFile",
     "PersonLimit",
     "Progress",
@@ -25,7 +30,8 @@ __all__ = [
     "Source",
     "Stream",
     "Table",
-    "columns_of",
+    "frame_of",
+    "frames_of",
     "identities_of_values",
     "kept",
     "kept_in_passes",
@@ -33,8 +39,8 @@ __all__ = [
     "open_file",
     "open_files",
     "open_table",
-    "read_columns",
     "read_table",
     "row_hashes",
     "sources_of",
+    "without_secret",
 ]

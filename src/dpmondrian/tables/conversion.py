@@ -9,26 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from dpmondrian.exceptions import DataError
-from dpmondrian.schema import NoTextError, text_of, texts_of_arrow
+from dpmondrian.schema import Notation, NoTextError, UnreadableError, text_of, texts_of_arrow
 from dpmondrian.tables.failures import failure, no_number, not_usable, not_utf8
 from dpmondrian.tables.identities import NoIdError, kind_of_field
 from dpmondrian.tables.source import Origin
 
-__all__ = [
-    "Kind",
-    "column_of_values",
-    "converted",
-    "kind_of",
-    "table_of",
-    "target_schema",
-    "without_types",
-]
-
-Kind = Literal["number", "text", "id"]
-"""What a column is read as. An "id" keeps its own type; in a file without types it is a text, as it is written."""
+Kind: TypeAlias = Literal["number", "text", "id"] | Notation
+"""What a column is read as. An "id" keeps its own type; in a file without types it is a text, as it is written. A notation says how
+numbers are written."""
 
 
 def kind_of(type_: Any) -> str:
@@ -66,6 +57,8 @@ def target_schema(source: Origin, schema: Any, kinds: Mapping[str, Kind]) -> Any
 def _target(source: Origin, field: Any, wanted: Kind) -> Any:
     import pyarrow
 
+    if isinstance(wanted, Notation):
+        return pyarrow.float64()
     if wanted == "id":
         return _id_target(source, field)
     type_, kind = _plain(field.type), kind_of(field.type)
@@ -92,10 +85,15 @@ def _id_target(source: Origin, field: Any) -> Any:
     try:
         kind = kind_of_field(field)  # before an extension becomes what is stored
     except NoIdError as error:
-        problem = str(error)
+        refused = unusable_ids(source, field.name, error)
     else:
         return pyarrow.string() if kind == "text" else _plain(field.type)
-    raise failure(source, f"has person ids in a column that cannot be used: {field.name!r} {problem}")
+    raise refused
+
+
+def unusable_ids(source: Origin, name: str, error: NoIdError) -> DataError:
+    """Return the error for a column of persons."""
+    return failure(source, f"has person ids in a column that cannot be used: {name!r} {error}", error.way_out)
 
 
 def without_types(kinds: Mapping[str, Kind]) -> Any:
@@ -103,23 +101,43 @@ def without_types(kinds: Mapping[str, Kind]) -> Any:
     import pyarrow
 
     return pyarrow.schema(
-        [(name, pyarrow.float64() if kind == "number" else pyarrow.string()) for name, kind in kinds.items()]
+        [(name, pyarrow.string() if kind in ("text", "id") else pyarrow.float64()) for name, kind in kinds.items()]
     )
 
 
-def table_of(source: Origin, batches: Iterable[Any], target: Any) -> Any:
+def table_of(source: Origin, batches: Iterable[Any], target: Any, kinds: Mapping[str, Kind]) -> Any:
     """Return record batches as a table with the columns and types of the target schema."""
     import pyarrow
 
-    return pyarrow.Table.from_batches([converted(source, batch, target) for batch in batches], schema=target)
+    return pyarrow.Table.from_batches([converted(source, batch, target, kinds) for batch in batches], schema=target)
 
 
-def converted(source: Origin, batch: Any, target: Any) -> Any:
+def numbers_of(source: Origin, name: str, values: Any, notation: Notation) -> Any:
+    """Return an Arrow array, or a list of Python values, as the numbers that they stand for in a notation."""
+    import pyarrow
+
+    try:
+        is_array = isinstance(values, pyarrow.Array)
+        numbers = notation.of_arrow(values) if is_array else notation.of_values(values)
+        return pyarrow.array(numbers, pyarrow.float64())
+    except UnreadableError as error:
+        refused = failure(source, f"has a value in column {name!r} that {error}", error.way_out)
+    except (pyarrow.ArrowException, NoTextError):  # lists, objects, bytes; its words may quote a value
+        refused = failure(source, f"has a value in column {name!r} that {notation.problem}")
+    raise refused
+
+
+def converted(source: Origin, batch: Any, target: Any, kinds: Mapping[str, Kind]) -> Any:
     """Return a record batch with the columns and types of the target schema; columns that fit are not copied."""
     import pyarrow
 
     columns = []
     for field in target:
+        kind = kinds[field.name]
+        if isinstance(kind, Notation):
+            own = batch.column(batch.schema.get_field_index(field.name))
+            columns.append(numbers_of(source, field.name, own, kind))
+            continue
         try:
             column = _as_type(batch.column(batch.schema.get_field_index(field.name)), field.type)
             if field.type == pyarrow.string():
@@ -140,11 +158,13 @@ def _no_text(source: Origin, name: str, type_: Any) -> DataError:
     if kind == "date":
         return failure(
             source,
-            f"has times in column {name!r} that cannot be written as strings; their time zone may be unknown. Convert them to strings, numbers or UTC",
+            f"has times in column {name!r} that cannot be written as strings; their time zone may be unknown",
+            "Convert them to strings, numbers or UTC.",
         )
     return failure(
         source,
-        f"has bytes in column {name!r} that are not UTF-8 text. Convert them to strings, for example hexadecimal digits",
+        f"has bytes in column {name!r} that are not UTF-8 text",
+        "Convert them to strings, for example hexadecimal digits.",
     )
 
 
@@ -168,6 +188,8 @@ def column_of_values(source: Origin, name: str, values: Sequence[Any], kind: Kin
     """Return Python values as an Arrow column, float64 or string, ids in the type that they have; None is missing."""
     import pyarrow
 
+    if isinstance(kind, Notation):
+        return numbers_of(source, name, values, kind)
     if kind == "id":
         return _ids(source, name, values)
     if kind == "text":
@@ -188,8 +210,9 @@ def _ids(source: Origin, name: str, values: Sequence[Any]) -> Any:
         raise failure(
             source,
             f"has person ids in column {name!r} that are neither all strings nor all 64-bit integers: 7, 7.0 and '7' may be "
-            "one person or several. Correct them at the source, so that each person has one id; a query that converts them to strings would only hide the difference:"
-            " '7' and '7.0' are two people",
+            "one person or several",
+            "Correct them at the source, so that each person has one id; a query that converts them to strings would only hide the difference:"
+            " '7' and '7.0' are two people.",
         )
     types = {str: pyarrow.string(), bool: pyarrow.bool_(), int: pyarrow.int64(), bytes: pyarrow.binary()}
     return pyarrow.array(values, types[kind] if known else pyarrow.null())
@@ -212,5 +235,6 @@ def _text(source: Origin, name: str, value: Any) -> str | None:
     except NoTextError:
         raise failure(
             source,
-            f"has lists, objects or bytes in column {name!r}, which cannot be read as strings. Remove it, or convert it to numbers or strings",
+            f"has lists, objects or bytes in column {name!r}, which cannot be read as strings",
+            "Remove it, or convert it to numbers or strings.",
         ) from None

@@ -8,42 +8,43 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 from dpmondrian.common.checks import nearest_names
 from dpmondrian.exceptions import DataError, DPMondrianError
 from dpmondrian.tables.source import Origin, Source
 
-__all__ = ["check_names", "failure", "no_number", "not_usable", "not_utf8", "reworded", "told", "unknown_columns"]
-
-MOST_NAMES = 30
-"""So many columns of a file are listed in a message."""
+UNCERTAIN = ("CSV", "JSON lines", "Excel")  # whose first row may be somebody's values
+MOST_NAMES = 30  # so many columns of a file are listed in a message
 
 
-def failure(source: Origin, reason: str) -> DataError:
+def failure(source: Origin, problem: str, way_out: str = "") -> DataError:
     """Return an error about a file, or where else a table comes from."""
-    return DataError(f"{source.title} {reason}.")
+    return DataError(f"{source.title} {problem}.", way_out)
 
 
 def no_number(source: Origin, name: str) -> DataError:
     """Return the error for something else than numbers in a column of numbers."""
     return failure(
         source,
-        f"has a value in column {name!r} that is not a number. Clean the column, declare its categories, or convert dates to days since a fixed date",
+        f"has a value in column {name!r} that is not a number",
+        "Clean the column, or say in the schema how it is written: its categories, bands or dates, or what stands for missing values.",
     )
 
 
 def not_usable(source: Origin, name: str, type_name: str, wanted: str) -> DataError:
     """Return the error for a column whose type cannot become what is wanted. The type is part of the file's structure."""
     way_out = {
-        "date": "Convert it to a number, such as days since a fixed date",
-        "text": "Declare its categories, or convert it to numbers",
-    }.get(type_name, "Remove it, or convert it to numbers or strings")
-    return failure(source, f"has a column {name!r} of type {type_name}, which cannot be read as {wanted}. {way_out}")
+        "date": 'Declare it as a date in the schema (date = "days"), or convert it to days since a fixed date.',
+        "text": "Declare its categories, or convert it to numbers.",
+    }.get(type_name, "Remove it, or convert it to numbers or strings.")
+    problem = f"has a column {name!r} of type {type_name}, which cannot be read as {wanted}"
+    return failure(source, problem, way_out)
 
 
 def not_utf8(source: Origin) -> DataError:
     """Return the error for text in another encoding."""
-    return failure(source, "is not UTF-8 text. Save it as UTF-8")
+    return failure(source, "is not UTF-8 text", "Save it as UTF-8.")
 
 
 def unknown_columns(source: Origin, unknown: Sequence[str], known: Sequence[str]) -> DataError:
@@ -52,13 +53,15 @@ def unknown_columns(source: Origin, unknown: Sequence[str], known: Sequence[str]
     The first line of a CSV file without a header, or the first object of a JSON file, may be somebody's values. So names of
     such a file are listed only if it has one of the wanted columns, which shows that they are names.
     """
-    if source.format in ("CSV", "JSON lines") and not known:
+    if not known:
         return failure(
             source,
-            f"has none of the columns {list(unknown)!r}. Its first line must contain the column names; check them and the delimiter",
+            f"has none of the columns {list(unknown)!r}",
+            "Its first line must contain the column names; check them and the delimiter.",
         )
     listed = ", ".join(repr(name) for name in known[:MOST_NAMES]) + (", ..." if len(known) > MOST_NAMES else "")
-    return failure(source, f"lacks the columns {list(unknown)!r}.{nearest_names(unknown, known)} Its columns: {listed}")
+    hint = f"{nearest_names(unknown, known)} Its columns: {listed}.".strip()
+    return failure(source, f"lacks the columns {list(unknown)!r}", hint)
 
 
 def check_names(source: Origin, names: Sequence[str], wanted: Sequence[str]) -> None:
@@ -72,7 +75,8 @@ def check_names(source: Origin, names: Sequence[str], wanted: Sequence[str]) -> 
         # Places, not names: without a header these would be values.
         raise failure(
             source,
-            f"has the same name for columns {' and '.join(map(str, repeated[:2]))}. Give every column a unique name",
+            f"has the same name for columns {' and '.join(map(str, repeated[:2]))}",
+            "Give every column a unique name.",
         )
     unknown = [name for name in wanted if name not in places]
     if unknown:
@@ -82,13 +86,14 @@ def check_names(source: Origin, names: Sequence[str], wanted: Sequence[str]) -> 
 
 
 def _certain(source: Origin, names: Sequence[str]) -> Sequence[str]:
-    return [] if source.format in ("CSV", "JSON lines") else names
+    """Return the names of a table, as far as they are certain to be names: by place, or from metadata."""
+    return [] if source.format in UNCERTAIN and getattr(source, "header", True) else names
 
 
 @contextmanager
 def told(source: Source) -> Iterator[None]:
     """Turn every error of a reader of files into one sentence without a value of the data."""
-    with reworded(lambda error: failure(source, _reason(source, error))):
+    with reworded(partial(_failure_of, source)):
         yield
 
 
@@ -108,24 +113,18 @@ def reworded(words: Callable[[Exception], DataError]) -> Iterator[None]:
         error.__context__ = None
 
 
-def _reason(source: Source, error: Exception) -> str:
+def _failure_of(source: Source, error: Exception) -> DataError:
+    """Return what an error of a reader means."""
+    code = error.errno if isinstance(error, OSError) else None
     if isinstance(error, UnicodeDecodeError):
-        return "is not UTF-8 text. Save it as UTF-8"
+        return not_utf8(source)
     if isinstance(error, MemoryError):
-        return "does not fit into memory. Use fewer columns, or a smaller sample of the rows"
-    if isinstance(error, OSError):
-        return _system_reason(source, error)
-    return _damaged(source, type(error).__name__)
-
-
-def _system_reason(source: Source, error: OSError) -> str:
-    if error.errno in (errno.EACCES, errno.EPERM):
-        return "cannot be read: permission denied. Ask its owner, or change its permissions"
-    if error.errno == errno.ENOENT:
-        return "does not exist. Check its name and folder"
-    return _damaged(source, errno.errorcode.get(error.errno or 0, type(error).__name__))
-
-
-def _damaged(source: Source, kind: str) -> str:
+        return failure(source, "does not fit into memory", "Use fewer columns, or a smaller sample of the rows.")
+    if code in (errno.EACCES, errno.EPERM):
+        return failure(source, "cannot be read: permission denied", "Ask its owner, or change its permissions.")
+    if code == errno.ENOENT:
+        return failure(source, "does not exist", "Check its name and folder.")
     packed = f" compressed with {source.compression}" if source.compression else ""
-    return f"is damaged or truncated, or not in the format its extension indicates, {source.format}{packed} ({kind}). Write or copy it again"
+    format_, kind = f"{source.format}{packed}", errno.errorcode.get(code or 0, type(error).__name__)
+    problem = f"is damaged or truncated, or not in the format its extension indicates, {format_} ({kind})"
+    return failure(source, problem, "Write or copy it again.")

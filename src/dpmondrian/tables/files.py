@@ -7,20 +7,18 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from dpmondrian.exceptions import DataError, ParameterError
+from dpmondrian.schema import Notation
 from dpmondrian.tables.conversion import Kind, target_schema, without_types
 from dpmondrian.tables.failures import check_names, failure, told
-from dpmondrian.tables.formats import arrow_files, csv_files, databases, json_files
+from dpmondrian.tables.formats import arrow_files, csv_files, databases, json_files, postgres, workbooks
 from dpmondrian.tables.identities import kind_of_ids, one_kind
-from dpmondrian.tables.pieces import Head, Piece
-from dpmondrian.tables.source import DATABASES, ENDINGS, Source, check_path
+from dpmondrian.tables.source import COUNTED_IN_ROWS, Head, Piece, Source, check_path
 
 if TYPE_CHECKING:
     import pyarrow
-
-__all__ = ["ENDINGS", "Kind", "OpenedFile", "Piece", "Source", "columns_of", "open_file", "read_columns"]
 
 
 @dataclass(frozen=True)
@@ -36,19 +34,19 @@ _FORMATS = {
     "Arrow": _Format(arrow_files.arrow_head, arrow_files.arrow_pieces),
     "SQLite": _Format(databases.sqlite_head, databases.sqlite_pieces),
     "DuckDB": _Format(databases.duckdb_head, databases.duckdb_pieces),
+    "Excel": _Format(workbooks.head, workbooks.pieces),
+    "PostgreSQL": _Format(postgres.head, postgres.pieces),
 }
 
 
-def open_file(source: Source) -> OpenedFile:
-    """Return a file whose head has been read; no row has been looked at, and nothing stays open.
+_KINDS = ("number", "text", "id")
 
-    Raises
-    ------
-    DataError
-        If the file cannot be read.
-    """
+
+def open_file(source: Source) -> OpenedFile:
+    """Return a file whose head has been read; no row has been looked at, and nothing stays open."""
     with told(source):
-        check_path(source)
+        if source.address is None:
+            check_path(source)
         identity = _identity(source)
     with _unchanged(source, identity), told(source):
         head = _FORMATS[source.format].head(source)
@@ -56,33 +54,13 @@ def open_file(source: Source) -> OpenedFile:
     return OpenedFile(source, head, identity)
 
 
-def columns_of(source: Source) -> dict[str, str]:
-    """Return the kind of every column of a file by name: see `OpenedFile.kinds`."""
-    return open_file(source).kinds
-
-
-def read_columns(
-    source: Source, kinds: Mapping[str, Kind], progress: Callable[[int, int | None], None] | None = None
-) -> pyarrow.Table:
-    """Return the named columns of a file as an Arrow table: see `OpenedFile.read`."""
-    return open_file(source).read(kinds, progress)
-
-
 @dataclass(frozen=True)
 class OpenedFile:
-    """A file whose head was read. Every pass over its rows opens it once more, and must find it unchanged.
-
-    Attributes
-    ----------
-    source : Source
-    head : Head
-    identity : tuple of int
-        How to tell whether it is still the same: device, number, size and time of the last change.
-    """
+    """A file whose head was read. Every pass over its rows opens it once more, and must find it unchanged."""
 
     source: Source
     head: Head = field(repr=False)
-    identity: tuple[int, int, int, int] = field(repr=False)
+    identity: tuple[int, int, int, int] = field(repr=False)  # device, number, size and time of the last change
 
     @property
     def kinds(self) -> dict[str, str]:
@@ -96,10 +74,9 @@ class OpenedFile:
 
     def types(self, kinds: Mapping[str, Kind]) -> pyarrow.Schema:
         """Return the types in which columns are read; refuse columns that are not there or cannot be read so."""
-        if not kinds or not set(kinds.values()) <= set(get_args(Kind)):
-            raise ParameterError(
-                parameter="kinds", rule="must map at least one column to 'number', 'text' or 'id'", value=dict(kinds)
-            )
+        if not kinds or not all(isinstance(kind, Notation) or kind in _KINDS for kind in kinds.values()):
+            rule = "must map at least one column to 'number', 'text', 'id' or a notation"
+            raise ParameterError(parameter="kinds", rule=rule, value=dict(kinds))
         with told(self.source):
             check_names(self.source, self.head.names, list(kinds))
             if self.head.schema is None:
@@ -107,10 +84,10 @@ class OpenedFile:
             return target_schema(self.source, self.head.schema, kinds)
 
     def size(self, kinds: Mapping[str, Kind]) -> int | None:
-        """Return how many bytes are read for these columns; None for a database, which counts rows."""
+        """Return how many bytes are read for these columns; None for a database or workbook, which counts rows."""
         if self.head.column_bytes is not None:
             return sum(self.head.column_bytes.get(name, 0) for name in kinds)
-        return None if self.source.format in DATABASES else self.identity[2]
+        return None if self.source.format in COUNTED_IN_ROWS else self.identity[2]
 
     def pieces(self, kinds: Mapping[str, Kind]) -> Generator[Piece, None, None]:
         """Yield the rows in pieces: see `read`. Until the end is reached, the file may be open; close the generator, or read on."""
@@ -126,24 +103,11 @@ class OpenedFile:
     def read(
         self, kinds: Mapping[str, Kind], progress: Callable[[int, int | None], None] | None = None
     ) -> pyarrow.Table:
-        """Return the named columns, in this order, as an Arrow table.
+        """Return the named columns, in this order, as an Arrow table; memory holds little more than that.
 
-        Parameters
-        ----------
-        kinds : mapping of str to "number", "text" or "id"
-            The columns to read. Numbers come as float64, from typed files as their own integer type or float32; texts as
-            strings (`dpmondrian.tables.conversion` says how other values become texts); ids in their own type.
-        progress : callable, optional
-            Called with what is done and the total: bytes, or for a database rows and None. For a bar only: it is exact.
-
-        Raises
-        ------
-        DataError
-            If the file cannot be read, lacks a column, or a column cannot be read as what it should be. No message tells a value.
-
-        Notes
-        -----
-        Pieces of the file become pieces of the table, without a copy: memory holds little more than the result.
+        Numbers come as float64, from typed files as their own integer type or float32; texts as strings (see
+        `dpmondrian.tables.conversion`); ids in their own type. `progress` is called with what is done and the total: bytes,
+        or for a database rows and None. For a bar only: it is exact.
         """
         import pyarrow
 
@@ -182,19 +146,24 @@ def _unchanged(source: Source, identity: tuple[int, ...]) -> Iterator[None]:
 
 
 def _check_identity(source: Source, identity: tuple[int, ...]) -> None:
+    if source.address is not None:  # a snapshot of the server sees to it
+        return
     found = None
     with told(source):
         if os.path.lexists(source.path):
             found = _identity(source)
     if found is None:
-        raise failure(source, "no longer exists. Restore it, or start again without it")
+        raise failure(source, "no longer exists", "Restore it, or start again without it.")
     if found != identity:
         raise failure(
             source,
-            "was modified during the run, but every pass must see the same rows. Start again when nothing writes to it",
+            "was modified during the run, but every pass must see the same rows",
+            "Start again when nothing writes to it.",
         )
 
 
 def _identity(source: Source) -> tuple[int, int, int, int]:
+    if source.address is not None:
+        return 0, hash((source.address, source.query)), 0, 0
     status = os.stat(source.path)
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
@@ -17,43 +17,30 @@ from numpy.typing import NDArray
 
 from dpmondrian.common.checks import nearest_names
 from dpmondrian.exceptions import DataError, WayOut
-from dpmondrian.schema import OTHER, Category, canonical_text, texts_of_column
+from dpmondrian.schema import Category, Notation, UnreadableError, holds_objects, texts_of_column
 from dpmondrian.tables.identities import check_ids_of
 from dpmondrian.tables.persons import PersonLimit, kept, person_hashes, row_hashes
-from dpmondrian.tables.sizes import BLOCK_ROWS
 
-__all__ = ["Reader", "Table", "read_table"]
+if TYPE_CHECKING:
+    from dpmondrian.tables.stream import Stream
 
-MOST_COLUMNS = 2**20
-"""With more, squared distances would no longer be exact (``docs/privacy/representation.md``)."""
+# Results do not depend on these two: they are a matter of speed and memory.
+BLOCK_ROWS = 2**14  # rows that are turned into floats together: few enough for the caches of a processor
+PART_ROWS = 2**17  # rows that a thread takes at a time, and whose codes are kept together: enough to be worth the while
+MOST_COLUMNS = 2**20  # with more, squared distances would no longer be exact (``docs/privacy/representation.md``).
 
 
 @dataclass(frozen=True)
 class Table:
-    """A view of the caller's table.
-
-    Attributes
-    ----------
-    names : tuple of str
-    named : bool
-        Whether the names are the table's own.
-    text_names : bool
-        Whether they are text (in pandas they need not be).
-    whole : tuple of bool
-        Whether each column has an integer type.
-    n_rows : int
-        Exact: stays inside.
-    categories : mapping from column name to Category
-        Columns whose values are categories: blocks hold their numbers among `Category.levels`, NaN where one is missing.
-    """
+    """A view of the caller's table. Of categories, blocks hold the numbers among `Category.levels`, NaN where one is missing."""
 
     names: tuple[str, ...]
-    named: bool
-    whole: tuple[bool, ...]
-    n_rows: int = field(repr=False)
+    named: bool  # whether the names are the table's own
+    whole: tuple[bool, ...]  # whether each column has an integer type
+    n_rows: int = field(repr=False)  # exact: stays inside
     _source: Any = field(repr=False)
-    text_names: bool = True
-    categories: Mapping[str, Category] = field(default_factory=dict)
+    text_names: bool = True  # in pandas they need not be
+    written: Mapping[str, Category | Notation] = field(default_factory=dict)  # columns that are not simply numbers
     _person: Any = field(default=None, repr=False)
 
     @property
@@ -66,7 +53,7 @@ class Table:
 
         Its rows or its columns are contiguous, as they are in the table.
         """
-        return _as_floats(self._source[start : start + BLOCK_ROWS], self.categories)
+        return _as_floats(self._source[start : start + BLOCK_ROWS], self.written)
 
     def own_blocks(self) -> Iterator[NDArray[Any]]:
         """Yield all blocks in order, as float32 if all columns are: half as much to copy, and the same numbers."""
@@ -105,7 +92,8 @@ class Table:
         extra = [name for name in self.names if name not in names]
         if extra:
             raise DataError(
-                f"The table has columns that the model was not fitted on: {extra!r}. Remove them; the model was fitted on {list(names)!r}."
+                f"The table has columns that the model was not fitted on: {extra!r}.",
+                f"Remove them; the model was fitted on {list(names)!r}.",
             )
         whole = tuple(self.whole[self.names.index(name)] for name in names)
         return replace(self, names=tuple(names), whole=whole, _source=self._source.select(list(names)))
@@ -126,10 +114,7 @@ class Table:
     def hashes(
         self, key: NDArray[np.uint64], on_missing: str
     ) -> tuple[NDArray[np.uint64], NDArray[np.uint64], str | None]:
-        """Return the hashes of the persons and of the rows (exact), by which rows are kept, and the kind of the persons' ids.
-
-        `dpmondrian.tables.persons` says what they are.
-        """
+        """Return the hashes of persons and rows (exact, see `dpmondrian.tables.persons`), and the kind of the ids."""
         persons, known, kind = person_hashes(self._person, key)
         if on_missing == "error" and not known.all():
             raise DataError(
@@ -151,22 +136,15 @@ class Table:
 
 def read_table(
     X: Any,
-    categories: Mapping[str, Category] | None = None,
+    written: Mapping[str, Category | Notation] | None = None,
     person_id: str | None = None,
     *,
     person_needed: bool = True,
 ) -> Table:
     """Return a view of a two-dimensional array or data frame, checked for shape and types only.
 
-    Parameters
-    ----------
-    X : array or data frame
-    categories : mapping from column name to Category, optional
-        Columns that may hold other things than numbers.
-    person_id : str, optional
-        Column that tells to whom a row belongs; it is not among the columns of the table.
-    person_needed : bool
-        Whether that column must be there.
+    Columns of `written` may hold other things than numbers. The column `person_id` tells to whom a row belongs, and is not
+    among the columns of the table; `person_needed` says whether it must be there.
     """
     X, text_names = _with_text_names(X)
     try:
@@ -179,12 +157,13 @@ def read_table(
         there = person_needed or person_id in frame.columns
         if person_needed and person_id in frame.columns:
             check_ids_of(frame, person_id)
-        return _read_frame(frame, text_names, categories or {}, person_id if there else None)
+        return _read_frame(frame, text_names, written or {}, person_id if there else None)
     if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
-        raise DataError("The table is lazy. Call its collect() method first, and pass the result.")
-    if categories or (person_needed and person_id is not None):
+        raise DataError("The table is lazy.", "Call its collect() method first, and pass the result.")
+    if written or (person_needed and person_id is not None):
         raise DataError(
-            "Categories and person ids require a table with column names: pandas, polars or Arrow.", got="an array"
+            "Categories, dates, bands and person ids require a table with column names: pandas, polars or Arrow.",
+            got="an array",
         )
     return _read_array(X)
 
@@ -196,15 +175,33 @@ class Reader:
     With `order` the columns of a named table come in this order, and there may be no others.
     """
 
-    categories: Mapping[str, Category] = field(default_factory=dict)
+    written: Mapping[str, Category | Notation] = field(default_factory=dict)
     person_id: str | None = None
     person_needed: bool = True
     order: tuple[str, ...] | None = None
 
     def table(self, X: Any) -> Table:
         """Return a view of a table in memory."""
-        table = read_table(X, self.categories, self.person_id, person_needed=self.person_needed)
+        table = read_table(X, self.written, self.person_id, person_needed=self.person_needed)
         return table if self.order is None else table.reordered(self.order)
+
+    @property
+    def of_streams(self) -> Reader:
+        """The same for what a stream gives, whose readers have turned notations into numbers already."""
+        return replace(self, written={name: how for name, how in self.written.items() if isinstance(how, Category)})
+
+
+def open_table(X: Any, reader: Reader, columns: Sequence[str] | None) -> Table | Stream:
+    """Return a table in memory as a view of it, and anything else as a stream (`dpmondrian.tables.opening`).
+
+    `columns` are read where reading fewer than all saves time, such as from files; None for all.
+    """
+    if isinstance(X, np.ndarray):
+        return reader.table(X)
+    from dpmondrian.tables.opening import open_stream
+
+    stream = open_stream(X, columns, reader)
+    return reader.table(X) if stream is None else stream
 
 
 def _with_text_names(X: Any) -> tuple[Any, bool]:
@@ -216,7 +213,7 @@ def _with_text_names(X: Any) -> tuple[Any, bool]:
 
 
 def _read_frame(
-    frame: nw.DataFrame[Any], text_names: bool, categories: Mapping[str, Category], person_id: str | None
+    frame: nw.DataFrame[Any], text_names: bool, written: Mapping[str, Category | Notation], person_id: str | None
 ) -> Table:
     person = None
     if person_id is not None:
@@ -230,19 +227,20 @@ def _read_frame(
         person, frame = frame[person_id], frame.drop(person_id)
     names = frame.columns
     if not names:
-        raise DataError("The table has no columns. Pass at least one numeric column.")
+        raise DataError("The table has no columns.", "Pass at least one numeric column.")
     _check_n_columns(len(names))
     types = frame.schema
     for name in names:
         dtype = types[name]
-        if not (name in categories or dtype.is_numeric() or dtype == nw.Boolean):
+        if not (name in written or dtype.is_numeric() or dtype == nw.Boolean):
             raise DataError(
                 # Only the type's name: an enumeration would print its categories, which may come from the rows.
-                f"Column {name!r} has type {type(dtype).__name__}, but only numbers and declared categories can be clustered. Remove it, convert it to numbers (such as days since a fixed date), or declare its categories in the bounds, from public knowledge and not from the data:"
-                " {'plan': ['basic', 'premium']}."
+                f"Column {name!r} has type {type(dtype).__name__}, but only numbers and declared categories can be clustered.",
+                "Remove it, or declare its categories in the bounds, from public knowledge and not from the data: {'plan': ['basic', 'premium']}; or say how it is"
+                " written: {'admitted': {'date': 'days', 'lower': '2010-01-01', 'upper': '2020-12-31'}}.",
             )
     whole = tuple(types[name].is_integer() or types[name] == nw.Boolean for name in names)
-    own = {name: categories[name] for name in names if name in categories}
+    own = {name: written[name] for name in names if name in written}
     return Table(tuple(names), True, whole, len(frame), frame, text_names, own, person)
 
 
@@ -254,25 +252,27 @@ def _read_array(X: Any) -> Table:
     try:
         array = np.asarray(X)
     except ValueError:
-        raise DataError("The rows differ in length. Pass a table with the same columns in every row.") from None
+        raise DataError("The rows differ in length.", "Pass a table with the same columns in every row.") from None
     if array.ndim != 2:
         raise DataError(
-            f"Expected 2D array, got {array.ndim}D array instead{_of_type(X)}. Reshape your data using X.reshape(-1, 1) for one "
-            "column or X.reshape(1, -1) for one row. Other supported inputs: pandas, polars, Arrow, Dask and Spark tables, file paths, DuckDB relations, and functions that return a new Arrow reader on each call."
+            f"Expected 2D array, got {array.ndim}D array instead{_of_type(X)}.",
+            "Reshape your data using X.reshape(-1, 1) for one "
+            "column or X.reshape(1, -1) for one row. Other supported inputs: pandas, polars, Arrow, Dask and Spark tables, file paths, DuckDB relations, and functions that return a new Arrow reader on each call.",
         )
     if array.dtype.kind == "c":
-        raise DataError("Complex data not supported. Pass real and imaginary parts as two columns.")
+        raise DataError("Complex data not supported.", "Pass real and imaginary parts as two columns.")
     if array.dtype.kind == "O":
         array = _numbers(array)
     if array.dtype.kind not in "biuf":
         raise DataError(
             # Only the kind of type: the type of texts would tell the length of the longest one.
-            f"The array has type {array.dtype.type.__name__}, but only numbers can be clustered. Encode text as one 0/1 column per category, "
-            "with the categories fixed beforehand and not read from the data."
+            f"The array has type {array.dtype.type.__name__}, but only numbers can be clustered.",
+            "Encode text as one 0/1 column per category, "
+            "with the categories fixed beforehand and not read from the data.",
         )
     if array.shape[1] == 0:
         # scikit-learn's wording, without the number of rows: that is a fact of the data.
-        raise DataError("0 feature(s) (shape=(, 0)) while a minimum of 1 is required. Pass at least one column.")
+        raise DataError("0 feature(s) (shape=(, 0)) while a minimum of 1 is required.", "Pass at least one column.")
     _check_n_columns(array.shape[1])
     names = tuple(f"x{j}" for j in range(array.shape[1]))
     # A list has no type of its own: NumPy would choose one by looking at the values.
@@ -287,7 +287,7 @@ def _of_type(X: Any) -> str:
 
 def _check_n_columns(n_columns: int) -> None:
     if n_columns > MOST_COLUMNS:
-        raise DataError(f"The table has {n_columns} columns; at most {MOST_COLUMNS} are supported. Remove some.")
+        raise DataError(f"The table has {n_columns} columns; at most {MOST_COLUMNS} are supported.", "Remove some.")
 
 
 def _numbers(array: NDArray[Any]) -> NDArray[np.float64]:
@@ -295,8 +295,8 @@ def _numbers(array: NDArray[Any]) -> NDArray[np.float64]:
         return array.astype(np.float64)
     # Outside of the block: the original error, which quotes a value of the data, is not even in the context of this one.
     raise DataError(
-        "The array contains objects that are not numbers (argument must be numeric). Pass numeric columns; encode text as "
-        "one 0/1 column per category, with the categories fixed beforehand."
+        "The array contains objects that are not numbers (argument must be numeric).",
+        "Pass numeric columns; encode text as one 0/1 column per category, with the categories fixed beforehand.",
     )
 
 
@@ -312,13 +312,13 @@ def _as_own_floats(rows: Any) -> NDArray[np.float32] | None:
     return columns.T if is_narrow and all(map(_copied_floats, native.columns, columns)) else None
 
 
-def _as_floats(rows: Any, categories: Mapping[str, Category]) -> NDArray[np.float64]:
+def _as_floats(rows: Any, written: Mapping[str, Category | Notation]) -> NDArray[np.float64]:
     if not isinstance(rows, nw.DataFrame):
         return np.ascontiguousarray(rows, dtype=np.float64)
     columns, native = np.empty((len(rows.columns), len(rows))), rows.to_native()
     for j, name in enumerate(rows.columns):
-        if name in categories:
-            columns[j] = _category_numbers(rows[name], categories[name])
+        if name in written:
+            columns[j] = _declared_numbers(rows[name], written[name])
         elif not (rows.implementation.is_pyarrow() and _copied_floats(native.column(j), columns[j])):
             columns[j] = _column_as_floats(rows[name])
     return columns.T
@@ -331,20 +331,25 @@ def _copied_floats(column: Any, values: NDArray[Any]) -> bool:
     end = 0
     for chunk in column.chunks:
         begin, end = end, end + len(chunk)
-        values[begin:end] = chunk.to_numpy()
+        if len(chunk):  # from its memory, since `to_numpy` would load pandas
+            kind = np.dtype(np.float32 if str(column.type) == "float" else np.float64)
+            values[begin:end] = np.frombuffer(chunk.buffers()[1], kind, len(chunk), chunk.offset * kind.itemsize)
     return True
 
 
-def _category_numbers(column: nw.Series[Any], category: Category) -> NDArray[np.float64]:
-    """Return the numbers of a column's values among the levels of its category; undeclared ones are "other"."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    texts = texts_of_column(column)
-    levels = pa.array([canonical_text(level) for level in category.levels], pa.large_string())
-    found = pc.index_in(texts, levels)
-    numbers = np.asarray(pc.fill_null(found, category.levels.index(OTHER)), dtype=np.float64)
-    return np.where(np.asarray(pc.is_null(texts), dtype=bool), np.nan, numbers)
+def _declared_numbers(column: nw.Series[Any], written: Category | Notation) -> NDArray[np.float64]:
+    """Return what the values of a column stand for: numbers, or the numbers of categories among their levels."""
+    if isinstance(written, Category):
+        return written.numbers(texts_of_column(column))
+    try:
+        if holds_objects(column) or hasattr(getattr(column.to_native(), "cat", None), "categories"):
+            return written.of_values(column.to_list())
+        return written.of_arrow(column.to_arrow())
+    except UnreadableError as error:
+        refused = DataError(f"Column {column.name!r} contains a value that {error}.", error.way_out)
+    except Exception:  # of a library, which may quote a value
+        refused = DataError(f"Column {column.name!r} contains a value that {written.problem}.")
+    raise refused
 
 
 def _column_as_floats(column: nw.Series[Any]) -> NDArray[np.float64]:

@@ -20,22 +20,9 @@ import numpy as np
 from dpmondrian.exceptions import DataError
 from dpmondrian.schema import holds_objects
 
-__all__ = [
-    "Identities",
-    "NoIdError",
-    "check_ids_of",
-    "identities",
-    "identities_of_values",
-    "kind_of_field",
-    "kind_of_ids",
-    "one_kind",
-    "refuse_objects",
-]
-
 NOBODY = ("", "NA", "N/A", "n/a", "<NA>", "nan", "NaN", "NaT", "null", "NULL", "None", "none")
 """Texts by which files say that they do not know whose row it is, with or without white space around."""
-_LARGEST_EXACT = {2: 2**11, 4: 2**24, 8: 2**53}
-"""Up to here floats tell whole numbers apart, by their bytes."""
+_LARGEST_EXACT = {2: 2**11, 4: 2**24, 8: 2**53}  # up to here floats tell whole numbers apart, by their bytes
 _MOST_DIGITS = 76
 _EXTENSION_KEY = b"ARROW:extension:name"
 """Where a field says what extension it is, if nobody here knows that extension and its type is that of what is stored."""
@@ -44,70 +31,73 @@ _EXTENSIONS = ("arrow.uuid", "arrow.json")
 
 
 class Identities(NamedTuple):
-    """The ids of a column (sensitive).
+    """The ids of a column (sensitive), and their kind, which ids of other parts of the table must have too.
 
-    Attributes
-    ----------
-    ids : pyarrow.LargeBinaryArray
-        Null where it is not known whose row it is.
-    kind : str or None
-        What ids of other parts of the table must be too; None where nobody is known. For comparison only: it may come from the
-        values, so it is not shown.
+    The kind is for comparison only: it may come from the values, so it is not shown.
     """
 
-    ids: Any
-    kind: str | None
+    ids: Any  # a pyarrow.LargeBinaryArray, null where it is not known whose row it is
+    kind: str | None  # None where nobody is known
 
 
 class NoIdError(ValueError):
-    """A value or a type that is no id; its text says what is wrong with it, without the value."""
+    """A value or a type that is no id: what is wrong with it, without the value, and what to do about it."""
+
+    def __init__(self, problem: str, way_out: str) -> None:
+        super().__init__(problem)
+        self.way_out = way_out
+
+    def of_column(self, name: str) -> DataError:
+        """Return the error about a column."""
+        return DataError(f"The column {name!r} of person ids {self}.", self.way_out)
 
 
 _OTHER = (
-    "contains values that are neither strings, numbers nor dates of one type. Remove it, or convert them to strings"
+    "contains values that are neither strings, numbers nor dates of one type",
+    "Remove it, or convert them to strings.",
 )
 _SEVERAL = (
-    "contains ids of several types, such as strings and numbers, or times of different types: 7 and '7' may be one person or two. "
-    "Write it with one type in all rows and files"
+    "contains ids of several types, such as strings and numbers, or times of different types: 7 and '7' may be one person or two",
+    "Write it with one type in all rows and files.",
 )
-_EXTENSION = "has an extension type, which may carry more meaning than the stored numbers or bytes: month 5 and day 5 are both 5. Convert it to strings"
+_EXTENSION = (
+    "has an extension type, which may carry more meaning than the stored numbers or bytes: month 5 and day 5 are both 5",
+    "Convert it to strings.",
+)
 _OBJECTS = (
-    "contains Python objects and would lose their types on the way. Collect the table first, or convert them to strings"
+    "contains Python objects and would lose their types on the way",
+    "Collect the table first, or convert them to strings.",
 )
-_FRACTION = "contains numbers that are not integers, and 7.5 and '7.50' may be one person or two. Read it as strings"
-_TOO_LARGE = "contains numbers that a float cannot distinguish, so rows of different people would count as one person's. Read it as integers or strings"
+_FRACTION = (
+    "contains numbers that are not integers, and 7.5 and '7.50' may be one person or two",
+    "Read it as strings.",
+)
+_TOO_LARGE = (
+    "contains numbers that a float cannot distinguish, so rows of different people would count as one person's",
+    "Read it as integers or strings.",
+)
 
 
 def identities(column: nw.Series[Any]) -> Identities:
-    """Return the ids of a column of any library.
-
-    Raises
-    ------
-    DataError
-        If a value is no id, or ids are of several kinds. No message tells a value.
-    """
-    problem = _OTHER
+    """Return the ids of a column of any library; raise `DataError`, without a value, if one is no id or kinds differ."""
     try:
         return _of_column(column)
     except NoIdError as error:
-        problem = str(error)
+        refused = error.of_column(column.name)
     except Exception:  # of a library, which may quote a value
-        problem = _OTHER
+        refused = NoIdError(*_OTHER).of_column(column.name)
     # Outside of the block: the original error is not even in the context of this one.
-    raise DataError(f"The column {column.name!r} of person ids {problem}.")
+    raise refused
 
 
 def one_kind(kinds: Iterable[str | None]) -> str | None:
     """Return the kind of ids that all parts of a table have; None if nobody is known.
 
-    Raises
-    ------
-    DataError
-        If there are several: one person might be written in two ways, and keep the rows of two.
+    Several are refused: one person might be written in two ways, and keep the rows of two.
     """
     found = set(kinds) - {None}
     if len(found) > 1:
-        raise DataError(f"The column of person ids {_SEVERAL}.")
+        raise DataError(f"The column of person ids {_SEVERAL[0]}.", _SEVERAL[1])
     return next(iter(found), None)
 
 
@@ -115,24 +105,18 @@ def kind_of_field(field: Any) -> str | None:
     """Return the kind of ids of an Arrow field: of its type, as in `kind_of_ids`, and of what else is said about it."""
     extension = (field.metadata or {}).get(_EXTENSION_KEY)
     if extension is not None and extension.decode(errors="replace") not in _EXTENSIONS:
-        raise NoIdError(_EXTENSION)
+        raise NoIdError(*_EXTENSION)
     return kind_of_ids(field.type)
 
 
 def kind_of_ids(type_: Any) -> str | None:
-    """Return the kind of ids that an Arrow type holds; None for one without values.
-
-    Raises
-    ------
-    NoIdError
-        If it holds no ids.
-    """
+    """Return the kind of ids that an Arrow type holds, None for one without values; raise `NoIdError` if it holds none."""
     import pyarrow as pa
     from pyarrow import types
 
     if isinstance(type_, pa.BaseExtensionType):
         if type_.extension_name not in _EXTENSIONS:
-            raise NoIdError(_EXTENSION)
+            raise NoIdError(*_EXTENSION)
         return kind_of_ids(type_.storage_type)
     if types.is_null(type_):
         return None
@@ -148,16 +132,11 @@ def kind_of_ids(type_: Any) -> str | None:
         return "bytes"
     if types.is_temporal(type_) and not types.is_interval(type_):
         return str(type_)
-    raise NoIdError(_OTHER)
+    raise NoIdError(*_OTHER)
 
 
 def check_ids_of(frame: nw.DataFrame[Any], name: str) -> None:
-    """Refuse a column whose type holds no ids, as far as only the table, and not the column by itself, says so.
-
-    Raises
-    ------
-    DataError
-    """
+    """Refuse a column whose type holds no ids, as far as only the table, and not the column by itself, says so."""
     native = frame.to_native()
     if frame.implementation.is_polars() and not holds_objects(frame[name]):
         field = _polars_field(native, name)
@@ -169,8 +148,8 @@ def check_ids_of(frame: nw.DataFrame[Any], name: str) -> None:
         kind_of_field(field)
         return
     except NoIdError as error:
-        problem = str(error)
-    raise DataError(f"The column {name!r} of person ids {problem}.")
+        refused = error.of_column(name)
+    raise refused
 
 
 def _polars_field(frame: Any, name: str) -> Any:
@@ -184,15 +163,10 @@ def _polars_field(frame: Any, name: str) -> Any:
 
 
 def refuse_objects(frame: Any, name: str) -> None:
-    """Refuse a column of Python objects in a table of pandas or polars that is about to become Arrow's.
-
-    Raises
-    ------
-    NoIdError
-    """
+    """Raise `NoIdError` for a column of Python objects in a table of pandas or polars that is about to become Arrow's."""
     found = nw.from_native(frame, eager_only=True, pass_through=True)
     if isinstance(found, nw.DataFrame) and name in found.columns and holds_objects(found[name]):
-        raise NoIdError(_OBJECTS)
+        raise NoIdError(*_OBJECTS)
 
 
 def _is_text(type_: Any) -> bool:
@@ -279,9 +253,9 @@ def _whole_floats(array: Any) -> Any:
     values = array.cast(pa.float64())
     values = pc.if_else(pc.is_nan(values), None, values)
     if pc.any(pc.greater_equal(pc.abs(values), float(largest))).as_py():
-        raise NoIdError(_TOO_LARGE)
+        raise NoIdError(*_TOO_LARGE)
     if pc.any(pc.not_equal(values, pc.trunc(values))).as_py():
-        raise NoIdError(_FRACTION)
+        raise NoIdError(*_FRACTION)
     return values.cast(pa.int64())
 
 
@@ -291,8 +265,8 @@ def _whole_decimals(array: Any) -> Any:
     try:
         return array.cast(pa.decimal256(_MOST_DIGITS, 0))
     except pa.ArrowInvalid:
-        problem = _FRACTION
-    raise NoIdError(problem)
+        pass  # its words quote a value
+    raise NoIdError(*_FRACTION)
 
 
 def identities_of_values(values: Iterable[Any]) -> Identities:
@@ -302,7 +276,7 @@ def identities_of_values(values: Iterable[Any]) -> Identities:
     found = [_of_value(value) for value in values]
     kinds = {kind for kind, _ in found} - {None}
     if len(kinds) > 1:
-        raise NoIdError(_SEVERAL)
+        raise NoIdError(*_SEVERAL)
     return _checked(pa.array([own for _, own in found], pa.large_binary()), next(iter(kinds), None))
 
 
@@ -321,7 +295,7 @@ def _of_value(value: Any) -> tuple[str | None, bytes | None]:
     if isinstance(value, date | time) and getattr(value, "tzinfo", None) is None:
         kind = datetime if isinstance(value, datetime) else date if isinstance(value, date) else time
         return kind.__name__, value.isoformat().encode()
-    raise NoIdError(_OTHER)
+    raise NoIdError(*_OTHER)
 
 
 def _is_nan(value: Any) -> bool:
@@ -341,7 +315,7 @@ def _whole(value: Any) -> int:
     else:
         too_large = abs(value) >= _LARGEST_EXACT[np.dtype(type(value)).itemsize]
     if too_large:
-        raise NoIdError(_TOO_LARGE)
+        raise NoIdError(*_TOO_LARGE)
     if value != int(value):
-        raise NoIdError(_FRACTION)
+        raise NoIdError(*_FRACTION)
     return int(value)

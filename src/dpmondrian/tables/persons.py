@@ -18,17 +18,13 @@ from numpy.typing import NDArray
 from dpmondrian.kernels.hashing import hash_rows, hash_texts
 from dpmondrian.kernels.ranking import NEW, rank_rows
 from dpmondrian.tables.identities import identities
-from dpmondrian.tables.sizes import PART_ROWS
-
-__all__ = ["PersonLimit", "kept", "kept_in_passes", "person_hashes", "row_hashes"]
 
 Hashes: TypeAlias = NDArray[np.uint64]
 ReadBlocks: TypeAlias = Callable[[], Iterable[tuple[Hashes, Hashes]]]
 
-_ROWS_AT_ONCE = 2**22
+_BLOCK_ROWS, _ROWS_AT_ONCE = 2**17, 2**22
 _HALF = np.uint64(32)
-_CELL_BITS = 16
-"""Of addresses of rows, by which they are counted at first."""
+_CELL_BITS = 16  # of addresses of rows, by which they are counted at first
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,39 +61,26 @@ def row_hashes(block: NDArray[np.float64], persons: Hashes, key: Hashes) -> Hash
 def kept(persons: Hashes, rows: Hashes, most: int) -> NDArray[np.bool_]:
     """Return which rows are kept: of each person a choice of `most` rows, or all if there are no more.
 
-    Parameters
-    ----------
-    persons : uint64 array of shape (n, 2)
-        All rows of a person must be there; rows of nobody are not kept.
-    rows : uint64 array of shape (n,)
-    most : int
-
-    Notes
-    -----
-    Kept are the rows with the smallest hashes, where all but the first of equal rows get one of their own: every row of a person
-    is kept with the same probability (`dpmondrian.kernels.ranking`).
+    All rows of a person must be there; rows of nobody are not kept. Kept are the rows with the smallest hashes, where all but
+    the first of equal rows get one of their own: every row of a person is kept with the same probability
+    (`dpmondrian.kernels.ranking`).
 
     Privacy
     -------
     Whether a row is kept depends on the rows of its person and on the key alone. Argument: ``docs/privacy/persons.md``; tests
     that try to break it: ``tests/privacy/test_persons.py``.
     """
-    blocks = [(persons[i : i + PART_ROWS], rows[i : i + PART_ROWS]) for i in range(0, len(rows), PART_ROWS)]
+    starts = range(0, len(rows), _BLOCK_ROWS)
+    blocks = [(persons[i : i + _BLOCK_ROWS], rows[i : i + _BLOCK_ROWS]) for i in starts]
     return kept_in_passes(lambda: blocks, len(rows), most, _ROWS_AT_ONCE)
 
 
 def kept_in_passes(read_blocks: ReadBlocks, n_rows: int, most: int, rows_at_once: int) -> NDArray[np.bool_]:
     """Return which rows are kept, the same as `kept` for all of them, where that many hashes would not fit into memory.
 
-    Parameters
-    ----------
-    read_blocks : callable
-        Returns the hashes of the persons and of the rows, block by block, in the same order each time.
-    n_rows : int
-    most : int
-    rows_at_once : int
-        About so many rows are worked on at a time, with about 160 bytes for each. Of a person with more rows only those are held that
-        can still be kept.
+    `read_blocks` returns the hashes of persons and rows, block by block, in the same order each time. About `rows_at_once`
+    rows are worked on at a time, with about 160 bytes each; of a person with more rows only those are held that can still be
+    kept.
 
     Complexity
     ----------

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from dpmondrian.exceptions import DataError, ParameterError, WayOut
 
-__all__ = ["DATABASES", "ENDINGS", "Bytes", "Origin", "Source", "check_path", "check_start", "opened", "start_of"]
+if TYPE_CHECKING:
+    import pyarrow
+
 
 ENDINGS = {
     ".csv": "CSV",
@@ -30,12 +32,29 @@ ENDINGS = {
     ".sqlite": "SQLite",
     ".sqlite3": "SQLite",
     ".duckdb": "DuckDB",
+    ".xlsx": "Excel",
+    ".ods": "Excel",
 }
 """Format by the ending of a file's name."""
 
+FORMATS = {
+    "csv": "CSV",
+    "parquet": "Parquet",
+    "arrow": "Arrow",
+    "jsonl": "JSON lines",
+    "sqlite": "SQLite",
+    "duckdb": "DuckDB",
+    "excel": "Excel",
+}
+"""Format by its name, for files whose ending does not tell."""
+
+SERVERS = {"postgresql": "PostgreSQL", "postgres": "PostgreSQL", "duckdb": "DuckDB"}
+"""Format by the scheme of an address. ``duckdb:`` is a database in memory, whose query names the files to read."""
+
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4", ".xz": "xz"}
 
-_TEXTS, DATABASES = ("CSV", "JSON lines"), ("SQLite", "DuckDB")
+_TEXTS, DATABASES = ("CSV", "JSON lines"), ("SQLite", "DuckDB", "PostgreSQL")
+WITHOUT_HEADER, COUNTED_IN_ROWS = ("CSV", "Excel"), (*DATABASES, "Excel")
 _MAGIC = {
     b"PAR1": "Parquet",
     b"ARROW1": "Arrow",
@@ -45,12 +64,12 @@ _MAGIC = {
     b"\x28\xb5\x2f\xfd": "zstd",
     b"\x04\x22\x4d\x18": "lz4",
     b"\xfd7zXZ\x00": "xz",
-    b"PK\x03\x04": "zip (such as an Excel workbook)",
-    b"\xd0\xcf\x11\xe0": "old Excel",
+    b"PK\x03\x04": "Excel",
+    b"\xd0\xcf\x11\xe0": "old Excel (.xls)",
 }
 """How files of some formats begin, to tell a wrong ending."""
-START_BYTES = 20
-"""Bytes that tell the format, and whether a SQLite database has a log."""
+BATCH_ROWS = 2**14  # rows that are taken together from what gives Python values one by one: databases, JSON lines
+START_BYTES = 20  # bytes that tell the format, and whether a SQLite database has a log
 
 
 class Origin(Protocol):
@@ -69,40 +88,71 @@ class Origin(Protocol):
 
 @dataclass(frozen=True)
 class Source:
-    """A table in a file.
+    """A table in a file or a database.
 
     Parameters
     ----------
-    path : path
+    path : path or address
         Its ending tells the format: see `ENDINGS`. Text formats may be compressed: ``.csv.gz``, and ``.bz2``, ``.zst``,
-        ``.lz4``, ``.xz``.
+        ``.lz4``, ``.xz``. Or the address of a database: ``postgresql://user@host/name``, or ``duckdb:`` for whatever a query of DuckDB
+        can read.
     query : str or None, default=None
         For a database, the SELECT statement whose result is the table.
     delimiter : str or None, default=None
         For CSV, the character between values. None means a comma, or a tab in a ``.tsv`` file.
+    kind : str or None, default=None
+        Name of the format, one of `FORMATS`, where the ending does not tell it.
+    header : bool, default=True
+        Whether the first row of a CSV file or a sheet holds the names. If not, columns are called column_1, column_2 and so on.
+    sheet : str or None, default=None
+        Name of a sheet of a workbook. None means the first.
+
+    Examples
+    --------
+    >>> Source("export.dat", kind="csv", delimiter=";", header=False).format
+    'CSV'
+    >>> Source("postgresql://ann:secret@host/clinic", "SELECT age FROM visits").title
+    "The database 'postgresql://ann@host/clinic'"
     """
 
     path: Path
     query: str | None = None
     delimiter: str | None = None
+    kind: str | None = None
+    header: bool = True
+    sheet: str | None = None
+    address: str | None = field(default=None, repr=False, compare=False)  # of a server; may hold a password
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "path", Path(self.path))
+        scheme = str(self.path).partition(":")[0]
+        if isinstance(self.path, str) and ":" in self.path and scheme in SERVERS:
+            object.__setattr__(self, "address", self.path)
+            object.__setattr__(self, "kind", scheme)
+        object.__setattr__(self, "path", Path(without_secret(str(self.path))))
         if self.delimiter in ("\\t", "tab"):  # what people type in a shell
             object.__setattr__(self, "delimiter", "\t")
-        self._check_ending()
+        if self.address is None:
+            self._check_ending()
         self._check_query()
         self._check_delimiter()
+        self._check_layout()
+
+    @property
+    def name(self) -> str:
+        """The path, or the address without a password."""
+        return str(self.path) if self.address is None else without_secret(self.address)
 
     @property
     def title(self) -> str:
-        """How a sentence about the file begins."""
-        return f"The file {str(self.path)!r}"
+        """How a sentence about the table begins."""
+        return f"The {'file' if self.address is None else 'database'} {self.name!r}"
 
     @property
     def format(self) -> str:
-        """Name of the format, one of the values of `ENDINGS`."""
-        return ENDINGS[self._endings[0]]
+        """Name of the format, one of the values of `ENDINGS` or `SERVERS`."""
+        if self.address is not None:
+            return SERVERS[self.kind or ""]
+        return ENDINGS[self._endings[0]] if self.kind is None else FORMATS[self.kind]
 
     @property
     def compression(self) -> str | None:
@@ -124,17 +174,20 @@ class Source:
 
     def _check_ending(self) -> None:
         ending, compressed = self._endings
-        if ending not in ENDINGS or (compressed and ENDINGS[ending] not in _TEXTS):
+        if self.kind is not None and self.kind not in FORMATS:
+            raise ParameterError.broken("format", f"must be one of {', '.join(FORMATS)}", self.kind)
+        known = ENDINGS.get(ending) if self.kind is None else FORMATS[self.kind]
+        if known is None or (compressed and known not in _TEXTS):
             raise DataError(
                 f"The file {str(self.path)!r} has an unknown extension. Supported: {', '.join(ENDINGS)}; text formats may also be followed by {', '.join(COMPRESSIONS)}.",
-                "Rename or convert it.",
+                WayOut.NAME_FORMAT,
             )
 
     def _check_query(self) -> None:
         if self.format in DATABASES and not (isinstance(self.query, str) and self.query.strip()):
             raise ParameterError(
                 parameter="query",
-                rule=f"must say which rows of the database {str(self.path)!r} to use",
+                rule=f"must say which rows of the database {self.name!r} to use",
                 got="none",
                 way_out=WayOut.SELECT_ROWS,
             )
@@ -156,34 +209,55 @@ class Source:
             )
         text = self.delimiter
         if not isinstance(text, str) or len(text) != 1 or not text.isascii() or text in '"\r\n\0':
-            raise ParameterError(
-                parameter="delimiter", rule="must be one character, such as ';' or '|', or 'tab'", value=text
-            )
+            raise ParameterError.broken("delimiter", "must be one character, such as ';' or '|', or 'tab'", text)
+
+    def _check_layout(self) -> None:
+        if not self.header and self.format not in WITHOUT_HEADER:
+            rule = f"can be missing only in CSV and Excel files, but {self.name!r} has format {self.format}"
+            raise ParameterError(parameter="header", rule=rule, way_out="Omit it.")
+        if self.sheet is not None and self.format != "Excel":
+            rule = f"applies only to Excel and OpenDocument files, but {self.name!r} has format {self.format}"
+            raise ParameterError(parameter="sheet", rule=rule, way_out="Omit it.")
+
+
+def without_secret(address: str) -> str:
+    """Return an address without password and parameters, which may hold one too."""
+    scheme, sign, rest = address.partition("://")
+    if not sign or scheme not in SERVERS:
+        return address
+    place = rest.partition("?")[0]
+    user, at, host = place.rpartition("@")
+    return f"{scheme}://{user.partition(':')[0]}{at}{host}"
+
+
+def names_without_header(n_columns: int) -> list[str]:
+    """Return the names of columns that have none."""
+    return [f"column_{place}" for place in range(1, n_columns + 1)]
 
 
 def check_path(source: Source) -> None:
     """Refuse what is no file that can be read. The file is not opened."""
     path = source.path
     if path.is_dir():
-        raise DataError(f"{str(path)!r} is a folder. Pass one file in it.")
+        raise DataError(f"{str(path)!r} is a folder.", "Pass one file in it.")
     if not path.exists():
-        raise DataError(f"The file {str(path)!r} does not exist. Check its name and folder.")
+        raise DataError(f"The file {str(path)!r} does not exist.", "Check its name and folder.")
     if not path.is_file():
-        raise DataError(f"{str(path)!r} is not a regular file. Write the table to a file first.")
+        raise DataError(f"{str(path)!r} is not a regular file.", "Write the table to a file first.")
 
 
 def check_start(source: Source, start: bytes) -> None:
     """Refuse a file that is empty, or that plainly has another format than its name says, by its first bytes."""
     if not start:
-        raise DataError(f"The file {str(source.path)!r} is empty. Write the table again.")
+        raise DataError(f"The file {str(source.path)!r} is empty.", "Write the table again.")
     expected = source.compression or source.format
     found = next((name for magic, name in _MAGIC.items() if start.startswith(magic)), None)
-    if found is None and expected in ("Parquet", "SQLite"):
+    if found is None and expected in ("Parquet", "SQLite", "Excel"):
         found = "unknown"
     if found is not None and found != expected:
         raise DataError(
-            f"The file {str(source.path)!r} has the extension of a {expected} file, but its content looks like: {found}. "
-            "Rename or convert it."
+            f"The file {str(source.path)!r} has the extension of a {expected} file, but its content looks like: {found}.",
+            "Rename or convert it.",
         )
 
 
@@ -194,15 +268,7 @@ def start_of(source: Source) -> bytes:
 
 
 class Bytes(io.RawIOBase):
-    """The bytes of a file, and how many of them were read.
-
-    Attributes
-    ----------
-    start : bytes
-        The first ones.
-    done, total : int
-        Bytes read so far, and bytes of the file.
-    """
+    """The bytes of a file: the first ones (`start`), how many were read so far, and how many there are."""
 
     def __init__(self, path: Path) -> None:
         self._file = open(path, "rb", buffering=0)  # noqa: SIM115 - closed by close()
@@ -247,3 +313,41 @@ def opened(source: Source) -> Iterator[tuple[Any, Bytes]]:
 
             file = pyarrow.PythonFile(below, mode="r")
             yield stack.enter_context(pyarrow.CompressedInputStream(file, source.compression)), below
+
+
+@dataclass(frozen=True)
+class Head:
+    """What is known about a file before its rows are read; it is small, whatever the size of the file."""
+
+    names: tuple[str, ...]  # all columns in order; one without a name is empty
+    kinds: dict[str, str]  # of every column with a name: "whole", "number", "truth", "text", "date" or "unknown"
+    has_rows: bool | None = None  # None if only the rows themselves tell
+    schema: pyarrow.Schema | None = field(default=None, repr=False)  # the types, if the format has any
+    column_bytes: Mapping[str, int] | None = field(default=None, repr=False)  # where columns can be read alone
+    session: Any = field(
+        default=None, repr=False, compare=False
+    )  # with a server, in which every pass sees the same rows
+
+    @classmethod
+    def without_types(cls, names: Iterable[str], has_rows: bool | None = None) -> Head:
+        """Return the head of a file that says nothing about types: they could only be guessed from values."""
+        names = tuple(names)
+        return cls(names, {name: "unknown" for name in names if name}, has_rows)
+
+
+class Piece(NamedTuple):
+    """Some rows of a table; the pieces of a table come in the order of its rows.
+
+    `done` and `total` are for a bar: bytes, or for a database rows and None.
+    """
+
+    read: Callable[[], pyarrow.Table]  # several threads may read different pieces at once, each piece once
+    done: int
+    total: int | None
+
+
+def ready(batch: Any, done: int, total: int | None) -> Piece:
+    """Return a record batch that is read already as a piece."""
+    import pyarrow
+
+    return Piece(lambda: pyarrow.Table.from_batches([batch]), done, total)

@@ -33,7 +33,7 @@ def test_centres_and_boxes_lie_where_they_were_released(towns):
     assert len(drawn) == len(towns.sizes)
     for cluster, centre in enumerate(towns.centres.tolist()):
         assert drawn[f"centre {cluster}"] == pytest.approx(centre)
-    assert len(boxes(axes)) == towns.tree.n_leaves
+    assert len(boxes(axes)) == towns.tree.pruned.n_leaves
     assert sum(box.get_width() * box.get_height() for box in boxes(axes)) == pytest.approx(100.0 * 100.0)
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("east_km", "north_km")
     assert axes.get_xlim() == (0.0, 100.0)

@@ -9,14 +9,35 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmondrian.privacy import Plan
+from dpmondrian.schema import Category, Column, Schema
 from dpmondrian_lab.audit.neighbours import Pair
+from dpmondrian_lab.audit.plans import largest_plan
 from dpmondrian_lab.audit.published import averaged_gaps_pair
 from dpmondrian_lab.peers.registry import ALGORITHMS, Algorithm
 
-__all__ = ["DELTA", "EPSILON", "SUBJECTS", "GamePair", "Subject", "game_pairs", "whole_run_pairs"]
+__all__ = [
+    "DELTA",
+    "EPSILON",
+    "MIXED",
+    "SCHEMAS",
+    "SUBJECTS",
+    "TWO_COLUMNS",
+    "GamePair",
+    "Subject",
+    "game_pairs",
+    "whole_run_pairs",
+]
 
 EPSILON, DELTA = 1.0, 1e-6
 """What all subjects claim; those without a delta claim 0."""
+
+TWO_COLUMNS, MIXED = "2 columns", "5 columns, a category"
+SCHEMAS: Mapping[str, Schema] = {
+    TWO_COLUMNS: Schema((Column("x", 0.0, 1.0), Column("y", 0.0, 1.0))),
+    MIXED: Schema((*(Column(name, 0.0, 1.0) for name in "uvwxy"), Category("z", ("a", "b", "c")))),
+}
+"""On few columns DPM counts rows in grids; on more, along lines, and it adds up categories."""
 
 
 @dataclass(frozen=True)
@@ -58,21 +79,33 @@ class Subject:
         """What it claims besides `EPSILON`: 0 if it promises pure epsilon."""
         return 0.0 if self.key in _PURE else DELTA
 
+    @property
+    def schemas(self) -> list[str]:
+        """Names of the schemas on which its draws differ, of those in `SCHEMAS` that it can use."""
+        is_default = self.kind == "ours" and self.algorithm.fixed.get("variant") != "paper"
+        return [TWO_COLUMNS, MIXED] if is_default else [TWO_COLUMNS]
+
+    def plan(self, columns: str, **parameters: Any) -> Plan:
+        """Return the plan of a run, of a variant of DPM, that makes every draw it may make on such columns."""
+        schema = SCHEMAS[columns]
+        return largest_plan(self.estimator(schema, **parameters), len(schema.centre_columns), bool(schema.categories))
+
     def estimator(self, bounds: Any, **parameters: Any) -> Any:
         """Return a new estimator that claims `EPSILON` if nothing else is said; parameters it does not know are left out."""
         given = {"epsilon": EPSILON, "delta": self.delta, "n_clusters": 2, "expected_rows": 1000, "max_depth": 2}
         return self.algorithm.make({**given, "bounds": bounds, **parameters})
 
 
-_PURE = ("dpm_pure", "dp_lloyd", "dp_lloyd_published")
+_PURE = ("dpm_pure", "dp_lloyd", "noisy_grid", "dp_lloyd_published")
 _EFFORTS = {
     "dpm": 1.0,
     "dpm_k": 1.0,
     "dpm_pure": 1.0,
-    "dpm_pld": 0.15,
+    "dpm_zcdp": 1.0,
     "dpm_paper": 1.0,
     "dp_lloyd": 1.0,
     "fast_lloyd": 1.0,
+    "noisy_grid": 1.0,
     "lsh_splits": 0.15,
     "em_mc": 0.15,
     "pe_means": 0.05,

@@ -7,17 +7,29 @@ promise together must hold for it too, and nowhere is there less room. Proof: ``
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.privacy import EXPONENTIAL, GAUSSIAN, HALF_WIDTHS, PERMUTE_AND_FLIP, RADII, Door, Plan, PlannedDraw
+from dpmondrian.dpm import LINES, PROFILES
+from dpmondrian.privacy import (
+    EXPONENTIAL,
+    GAUSSIAN,
+    HALF_WIDTHS,
+    LAPLACE,
+    PERMUTE_AND_FLIP,
+    RADII,
+    Door,
+    Plan,
+    PlannedDraw,
+)
 from dpmondrian_lab.audit.exact_law import log_law
 from dpmondrian_lab.audit.recording import Recording
 from dpmondrian_lab.audit.replay import record_pair
 
-__all__ = ["ask_everything", "record_client", "sampled_log_ratios"]
+__all__ = ["ask_everything", "made_draws", "record_client", "sampled_log_ratios"]
 
 _SCORES = {
     EXPONENTIAL: ((0, 1), (2, 1)),
@@ -29,10 +41,19 @@ The exponential mechanism then changes its mind at even odds, from half of its r
 divergence; permute-and-flip makes one candidate less likely by all of its epsilon."""
 
 _RANGE_OF_SCORES = 2
+_OF_HISTOGRAMS = (LINES, PROFILES)
+_HISTOGRAMS = {GAUSSIAN: 2, LAPLACE: 1}
+"""So many histograms of the same rows are asked for at once; the person is in one bin of each. The loss of Laplace noise is not
+divided: two halves of it have a smaller divergence."""
+
+
+def made_draws(plan: Plan) -> list[PlannedDraw]:
+    """Return the draws that a run makes which ends with this plan: all that were not waived."""
+    return [draw for draw in plan.draws if not draw.waived]
 
 
 def ask_everything(door: Door, there: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Make every planned draw on many groups at once and return what was released, one array per draw.
+    """Make every planned draw on many groups at once and return what was released, one array (n_groups, n_values) per draw.
 
     Parameters
     ----------
@@ -41,7 +62,7 @@ def ask_everything(door: Door, there: NDArray[np.int64]) -> list[NDArray[np.int6
         1 where the person's rows are in the group, else 0. The groups' noise is independent, so each of them is a whole
         transcript of its own.
     """
-    return [_ask(door, draw, np.asarray(there, dtype=np.int64)) for draw in door.plan.draws]
+    return [_ask(door, draw, np.asarray(there, dtype=np.int64)) for draw in made_draws(door.plan)]
 
 
 def _ask(door: Door, planned: PlannedDraw, there: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -49,13 +70,16 @@ def _ask(door: Door, planned: PlannedDraw, there: NDArray[np.int64]) -> NDArray[
     if planned.mechanism in _SCORES:
         inputs = [np.array(scores) * door.rows_per_person for scores in _SCORES[planned.mechanism]]
         scores = [inputs[number] for number in there.tolist()]
-        return np.array(door.select(draw, level, scores, [_RANGE_OF_SCORES] * len(there)))
-    exact, one = door.rows_per_person * there, np.ones(len(there), dtype=np.int64)
+        return np.array(door.select(draw, level, scores, [_RANGE_OF_SCORES] * len(there)))[:, None]
+    exact, one = door.rows_per_person * there[:, None], np.ones(len(there), dtype=np.int64)
+    if draw in _OF_HISTOGRAMS:
+        number = _HISTOGRAMS[planned.mechanism]
+        return np.array(door.histograms(draw, level, list(np.repeat(exact, number, axis=1)), number * one)[0])
     if draw.unit == HALF_WIDTHS:
-        return door.box_sums(draw, level, exact[:, None], one[:, None])[0][:, 0]
+        return door.box_sums(draw, level, exact, one[:, None])[0]
     if draw.unit == RADII:
-        return door.ball_sums(draw, level, exact[:, None], one)[0][:, 0]
-    return door.counts(draw, level, exact)
+        return door.ball_sums(draw, level, exact, one)[0]
+    return door.counts(draw, level, exact[:, 0])[:, None]
 
 
 def record_client(plan: Plan, rows_per_person: int = 1, seed: int = 0) -> tuple[Recording, Recording]:
@@ -71,19 +95,23 @@ def sampled_log_ratios(plan: Plan, there: NDArray[np.int64], rows_per_person: in
     """Return one log-likelihood ratio per group, without the person to with the person: by the planned laws, of what was drawn."""
     released = ask_everything(Door(plan, rows_per_person, seed=seed), there)
     total = np.zeros(len(there))
-    for draw, values in zip(plan.draws, released, strict=True):
+    for draw, values in zip(made_draws(plan), released, strict=True):
         total += _planned_log_ratios(draw, values, rows_per_person)
     return total
 
 
 def _planned_log_ratios(draw: PlannedDraw, released: NDArray[np.int64], rows_per_person: int) -> NDArray[np.float64]:
-    scale = draw.multiplier * rows_per_person
     if draw.mechanism in _SCORES:
         multiplier = _RANGE_OF_SCORES * draw.multiplier
         one, other = (np.array(log_law(draw.mechanism, scores, multiplier)) for scores in _SCORES[draw.mechanism])
-        ratios = (one - other)[released]
-    elif draw.mechanism == GAUSSIAN:
+        chosen: NDArray[np.float64] = (one - other)[released[:, 0]]
+        return chosen
+    n_values = released.shape[1]
+    if draw.mechanism == GAUSSIAN:
+        scale = draw.multiplier * rows_per_person * math.sqrt(n_values)
         ratios = (rows_per_person**2 - 2.0 * rows_per_person * released) / (2.0 * scale * scale)
     else:
+        scale = draw.multiplier * rows_per_person * n_values
         ratios = (np.abs(released - rows_per_person) - np.abs(released)) / scale
-    return np.asarray(ratios, dtype=np.float64)
+    total: NDArray[np.float64] = ratios.sum(axis=1)
+    return total

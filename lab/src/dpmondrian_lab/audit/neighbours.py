@@ -34,6 +34,8 @@ Row: TypeAlias = "tuple[Any, ...]"
 _MIDDLES = (0.15, 0.5, 0.85)
 """Where the clusters of invented rows lie in every column, as parts of its range."""
 _UNDECLARED = "?!"
+_TORN = 8
+"""So many times the rows of other tables it takes until few rows on one side are many beside one more."""
 _LITTLE = 2.0**-40
 """Part of a range that puts a value on the other side of a cut, whatever is rounded on the way."""
 
@@ -100,9 +102,12 @@ def adversarial_pairs(
     pairs = [people.pair(name, base, [row]) for name, row in added.items()]
     corners = [added["lower corner"], added["upper corner"], added["mixed corners"]]
     pairs += [people.pair(f"{n} rows", base[:n], [row]) for n in (0, 1, 2) for row in corners[:2]]
-    pairs += [people.pair(name, rows, [row]) for name, rows, row in _whole_tables(schema, base, corners)]
+    pairs += [people.pair(name, rows, [row]) for name, rows, row in _whole_tables(schema, base, corners, windows)]
     if rows_per_person > 1 or person_id is not None:
         pairs += _several_rows(people, base, corners, rows_per_person)
+        if len(_numeric(schema)) >= 2:
+            rows, row = torn_columns(schema, _TORN * n_rows, windows)
+            pairs.append(people.pair("several rows that tear columns apart", rows, [row] * rows_per_person))
     if missing:
         pairs += [people.pair(name, base, [row]) for name, row in _missing_rows(schema)]
         pairs.append(
@@ -174,6 +179,23 @@ def alternating_gaps(schema: Schema, n_rows: int) -> tuple[list[Row], Row]:
             row[j] = _at(schema.columns[j], float((end if new else rank[number]) / last), 0)
         rows.append(tuple(row))
     return rows[:-1], rows[-1]
+
+
+def torn_columns(schema: Schema, n_rows: int, windows: int) -> tuple[list[Row], Row]:
+    """Return rows, and one that makes cuts of one column better and a cut of another one worse, as far as one row can by variance.
+
+    In the first column it is alone at the upper end. In the second it lies below the many rows at the upper end, so that the last cut
+    has it on the same side as the few rows at the lower end.
+    """
+    first, second = _numeric(schema)[:2]
+    few = n_rows // 10
+
+    def row(one: float, other: float) -> Row:
+        values = [_at(column, 0.5, 0) for column in schema.columns]
+        values[first], values[second] = _at(schema.columns[first], one, 0), _at(schema.columns[second], other, 0)
+        return tuple(values)
+
+    return [row(0.0, 0.0)] * few + [row(0.0, 1.0)] * (n_rows - few), row(1.0, 1.0 - 1.5 / windows)
 
 
 def search_worst_pair(
@@ -333,13 +355,16 @@ def _edge(column: Column | Category, windows: int, place: float) -> float:
     return math.exp(value) if column.log else value
 
 
-def _whole_tables(schema: Schema, base: Sequence[Row], corners: Sequence[Row]) -> Iterator[tuple[str, list[Row], Row]]:
+def _whole_tables(
+    schema: Schema, base: Sequence[Row], corners: Sequence[Row], windows: int
+) -> Iterator[tuple[str, list[Row], Row]]:
     """Return tables that are adversarial as a whole, with the row that is added."""
     lower, upper, mixed = corners
     n_rows = max(2, len(base))
     if len(_numeric(schema)) >= 2:
         rows, row = alternating_gaps(schema, n_rows + 1 - n_rows % 2)
         yield "alternating gaps", rows, row
+        yield "columns torn apart", *torn_columns(schema, _TORN * n_rows, windows)
     yield "empty leaf", [lower] * n_rows, upper
     yield "empty leaf between two", [lower] * (n_rows // 2) + [upper] * (n_rows // 2), mixed
     yield "all rows alike", [mixed] * n_rows, mixed

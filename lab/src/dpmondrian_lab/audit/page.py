@@ -171,7 +171,7 @@ def summary_rows(rows: Sequence[AuditRow]) -> list[tuple[str, ...]]:
             (
                 subject.name,
                 f"{EPSILON:g}",
-                _number(tight[0].measured) if tight else "-",
+                _number(max(row.measured or 0.0 for row in tight)) if tight else "-",
                 _number(best.measured) if best else "-",
                 best.pair if best and best.measured else "-",
                 _number(canaries[0].measured) if canaries else "-",

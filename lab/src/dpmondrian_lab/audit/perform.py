@@ -6,21 +6,30 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
+from itertools import product
 from typing import Any, Protocol
 
 import numpy as np
 
 from dpmondrian.exceptions import NotReleasableWarning
 from dpmondrian.privacy import Plan
-from dpmondrian.schema import Column, Schema
 from dpmondrian_lab.audit.canary import NearCanaries, canary_audit, canary_crowds
-from dpmondrian_lab.audit.catalogue import EPSILON, SUBJECTS, GamePair, Subject, game_pairs, whole_run_pairs
+from dpmondrian_lab.audit.catalogue import (
+    EPSILON,
+    MIXED,
+    SCHEMAS,
+    SUBJECTS,
+    TWO_COLUMNS,
+    GamePair,
+    Subject,
+    game_pairs,
+    whole_run_pairs,
+)
 from dpmondrian_lab.audit.exact_law import exact_law
 from dpmondrian_lab.audit.findings import Finding, Findings
 from dpmondrian_lab.audit.game import ReleaseFeatures, added_row, fit_with_seed, membership_game
 from dpmondrian_lab.audit.neighbours import Pair, adversarial_pairs
 from dpmondrian_lab.audit.published import averaged_gaps_pair
-from dpmondrian_lab.audit.recording import record
 from dpmondrian_lab.audit.replay import audit_pairs
 from dpmondrian_lab.audit.tight import Attained, attained, claimed_epsilon, composed_epsilon, simulated
 from dpmondrian_lab.audit.transcripts import attained_on_tables
@@ -198,7 +207,7 @@ def _tasks() -> list[_Task]:
     subjects = SUBJECTS.values()
     ours = [subject.key for subject in subjects if subject.kind == "ours"]
     return [
-        *(_Task("tight", key) for key in ours),
+        *(_Task("tight", key, number) for key in ours for number in range(len(SUBJECTS[key].schemas))),
         *(_Task("tables", key, number) for key in ours for number in range(len(whole_run_pairs()))),
         *(_Task("replay", subject.key) for subject in subjects),
         # The peers make no choice among candidates whose law could be listed.
@@ -216,7 +225,7 @@ def _perform(effort: Effort, seed: int, task: _Task) -> AuditRow:
     with warnings.catch_warnings(), threadpool_limits(1):  # threads of small work wait longer than they work
         warnings.simplefilter("ignore", NotReleasableWarning)  # an audit publishes nothing
         if task.instrument == "tight":
-            return _tight(subject, effort, seed)
+            return _tight(subject, subject.schemas[task.number], effort, seed)
         if task.instrument == "tables":
             return _tables(subject, whole_run_pairs()[task.number], effort, seed)
         if task.instrument == "replay":
@@ -230,13 +239,12 @@ def _perform(effort: Effort, seed: int, task: _Task) -> AuditRow:
         return _canaries(subject, effort, seed)
 
 
-def _tight(subject: Subject, effort: Effort, seed: int) -> AuditRow:
+def _tight(subject: Subject, columns: str, effort: Effort, seed: int) -> AuditRow:
     """Return what a client attains who makes every draw of the subject's plan at its worst."""
-    plan = _plan(subject, seed, max_depth=None)
+    plan = subject.plan(columns, max_depth=None)
     found = attained(plan)
-    sampled = simulated(
-        _plan(subject, seed, epsilon=_SIMULATED_EPSILON, max_depth=_SIMULATED_DEPTH), effort.transcripts, seed=seed
-    )
+    less_noise = subject.plan(columns, epsilon=_SIMULATED_EPSILON, max_depth=_SIMULATED_DEPTH)
+    sampled = simulated(less_noise, effort.transcripts, seed=seed)
     simulated_part = sampled.divergence(effort.confidence) / sampled.claimed_divergence
     ok = not found.refutes and simulated_part <= 1.0
     composed = composed_epsilon(plan, plan.delta)
@@ -250,16 +258,9 @@ def _tight(subject: Subject, effort: Effort, seed: int) -> AuditRow:
         "curve": [_point(plan, found, delta) for delta in _DELTAS],
     }
     words = "below the claim" if ok else "above the claim"
-    pair = "every planned draw at its worst"
     return AuditRow(
-        "tight", subject.key, pair, EPSILON, subject.delta, found.epsilon, ok, words, found.used, details
+        "tight", subject.key, columns, EPSILON, subject.delta, found.epsilon, ok, words, found.used, details
     )  # fmt: skip
-
-
-def _plan(subject: Subject, seed: int, **parameters: Any) -> Plan:
-    """Return the plan of a subject's runs."""
-    recording = record(lambda: subject.estimator(_BOUNDS, **parameters).fit(np.zeros((1, 2))), seed=seed)
-    return recording.doors[0].plan
 
 
 def _point(plan: Plan, found: Attained, delta: float) -> dict[str, float]:
@@ -283,37 +284,39 @@ def _tables(subject: Subject, pair: Pair, effort: Effort, seed: int) -> AuditRow
 
 def replay_pairs(n_rows: int) -> list[Pair]:
     """Return the pairs that are replayed: adversarial ones on two columns, and the one made for the published DPM."""
-    schema = Schema((Column("x", *_BOUNDS), Column("y", *_BOUNDS)))
-    return [*adversarial_pairs(schema, n_rows=n_rows), averaged_gaps_pair(600)]
+    return [*adversarial_pairs(SCHEMAS[TWO_COLUMNS], n_rows=n_rows), averaged_gaps_pair(600)]
 
 
 def _replay(subject: Subject, effort: Effort, seed: int) -> AuditRow:
-    tables, parts = replay_pairs(effort.replay_rows), []
+    # Arrays have no names; where there are categories, columns need them.
+    tables: list[tuple[Any, list[Pair]]] = [(_BOUNDS, replay_pairs(effort.replay_rows))]
+    if MIXED in subject.schemas:
+        tables.append((SCHEMAS[MIXED], adversarial_pairs(SCHEMAS[MIXED], n_rows=effort.replay_rows)))
     # With little noise some peers do far more work, and ask nothing else.
     epsilons = (EPSILON, _LARGE_EPSILON) if subject.key.startswith("dpm") else (EPSILON,)
-    for number in range(effort.replay_rounds):
-        for epsilon in epsilons:
-            pairs_seed = seed + 100 * number + int(epsilon)
-            make = _maker(subject, epsilon=epsilon, max_depth=3)
-            parts.append(audit_pairs(make, tables, seed=pairs_seed))
-    return _row_of_findings("replay", subject, f"{len(tables)} adversarial pairs", Findings.together(parts))
+    parts = []
+    for number, (bounds, pairs), epsilon in product(range(effort.replay_rounds), tables, epsilons):
+        make = _maker(subject, bounds=bounds, epsilon=epsilon, max_depth=3)
+        parts.append(audit_pairs(make, pairs, seed=seed + 100 * number + int(epsilon)))
+    n_pairs = sum(len(pairs) for _, pairs in tables)
+    return _row_of_findings("replay", subject, f"{n_pairs} adversarial pairs", Findings.together(parts))
 
 
 def _law(subject: Subject, effort: Effort, seed: int) -> AuditRow:
-    tables = replay_pairs(effort.replay_rows)
-    step = max(1, len(tables) // effort.law_pairs)
+    *tables, averaged_gaps = replay_pairs(effort.replay_rows)
+    tables = [averaged_gaps, *tables[:: max(1, len(tables) // effort.law_pairs)]]
     parts = [
         exact_law(
             _maker(subject, epsilon=epsilon, max_depth=2, windows=8), pair.table, pair.neighbour, seed=seed + number
         ).named(pair.name)
         for epsilon in (EPSILON, _LARGE_EPSILON)
-        for number, pair in enumerate(tables[::step])
+        for number, pair in enumerate(tables)
     ]
-    return _row_of_findings("exact law", subject, f"{len(tables[::step])} adversarial pairs", Findings.together(parts))
+    return _row_of_findings("exact law", subject, f"{len(tables)} adversarial pairs", Findings.together(parts))
 
 
-def _maker(subject: Subject, **parameters: Any) -> Callable[[], Any]:
-    return lambda: subject.estimator(_BOUNDS, **parameters)
+def _maker(subject: Subject, *, bounds: Any = _BOUNDS, **parameters: Any) -> Callable[[], Any]:
+    return lambda: subject.estimator(bounds, **parameters)
 
 
 def _row_of_findings(instrument: str, subject: Subject, pairs: str, findings: Findings) -> AuditRow:

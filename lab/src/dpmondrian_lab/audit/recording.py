@@ -12,21 +12,26 @@ import copy
 import dataclasses
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.exceptions import BudgetError
-from dpmondrian.privacy import OBSERVER, Door, Draw, Entry, Plan, PlannedDraw
+from dpmondrian.common import checks
+from dpmondrian.exceptions import BudgetError, ParameterError
+from dpmondrian.privacy import GAUSSIAN, Door, Draw, Entry, Plan, PlannedDraw
 from dpmondrian_lab.peers.lab_door import LabDoor
 from dpmondrian_lab.peers.lab_plan import MAX_COVER, LabPlan
 
 __all__ = ["Drawn", "Passed", "Query", "Recording", "fingerprint", "record"]
 
 _ONE_AT_A_TIME = threading.RLock()
+_RECORDER: contextvars.ContextVar[_Recorder | None] = contextvars.ContextVar("recorder of doors", default=None)
+"""Set within the context of a recorded run only, so that other threads never see it."""
 
 
 @dataclass(frozen=True)
@@ -151,13 +156,46 @@ def record(run: Callable[[], Any], *, seed: int = 0, script: Recording | None = 
     collected for the whole process.
     """
     recorder = _Recorder(seed, script)
-    with _ONE_AT_A_TIME:
-        # The observer lives in a context of its own: whatever ends the run, the next fit of this process is not observed.
+    with _ONE_AT_A_TIME, _standing_at_doors():
         return contextvars.copy_context().run(_recorded, run, recorder)
 
 
+@contextmanager
+def _standing_at_doors() -> Iterator[None]:
+    """Have the doors and seeds of recorded runs be those of their recorders; all others are made as always."""
+    make, seed_of = Door.__init__, checks.seed_of
+
+    def made(
+        door: Door,
+        plan: Plan,
+        rows_per_person: int = 1,
+        seed: int | None = None,
+        before_draw: Callable[[str, int, int], None] | None = None,
+        journal: Any = None,
+    ) -> None:
+        recorder = _RECORDER.get()
+        if recorder is None:
+            make(door, plan, rows_per_person, seed, before_draw, journal)
+            return
+        if journal is not None:
+            raise ParameterError(
+                parameter="checkpoint",
+                rule="must be None in an audit, which observes the draws of complete runs",
+                way_out="Omit it there.",
+            )
+        make(door, plan, rows_per_person, recorder.seed, before_draw)
+        recorder.stand_at(door)
+
+    def seeded(random_state: Any) -> int | None:
+        given, recorder = seed_of(random_state), _RECORDER.get()
+        return given if recorder is None else recorder.seed
+
+    with patch.object(Door, "__init__", made), patch.object(checks, "seed_of", seeded):
+        yield
+
+
 def _recorded(run: Callable[[], Any], recorder: _Recorder) -> Recording:
-    OBSERVER.set(recorder)
+    _RECORDER.set(recorder)
     result, failure, diverged = None, None, False
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -222,12 +260,9 @@ class _Recorder:
         self.generator_states: list[Any] = []
         self.person_keys: list[NDArray[np.uint64]] = []
 
-    def noting(self, sampler: Any) -> _NotingSampler:
-        """Return a sampler that draws like this one and notes what it is asked for."""
-        return _NotingSampler(sampler, self)
-
-    def stand_at(self, door: Door) -> None:
+    def stand_at(self, door: Any) -> None:
         """Record every passage through a door."""
+        door._sampler = _NotingSampler(door._sampler, self)
         self.doors.append(door)
         watcher = _AtTheLabDoor if isinstance(door, LabDoor) else _AtTheDoor
         door.__class__ = type(f"Recorded{type(door).__name__}", (watcher, type(door)), {"_recorder": self})
@@ -303,9 +338,6 @@ class _AtTheDoor(Door):
     _recorder: _Recorder
     _used_parts = 1
 
-    def public_randomness(self, *purpose: str | int) -> np.random.Generator:
-        return self._recorder.generator(purpose, super().public_randomness(*purpose))
-
     def person_key(self) -> NDArray[np.uint64]:
         return self._recorder.person_key(super().person_key())
 
@@ -378,17 +410,49 @@ class _AtTheDoor(Door):
         return noted
 
     def ball_sums(
-        self, draw: Draw, level: int | None, exact_sums: NDArray[np.int64], radius: NDArray[np.int64]
+        self,
+        draw: Draw,
+        level: int | None,
+        exact_sums: NDArray[np.int64],
+        radius: NDArray[np.int64],
+        weights: NDArray[np.int64] | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        noisy, deviations = super().ball_sums(draw, level, exact_sums, radius)
+        noisy, deviations = super().ball_sums(draw, level, exact_sums, radius, weights)
+        asked = (None if weights is None else tuple(weights.tolist()), fingerprint(deviations))
         noted: tuple[NDArray[np.int64], NDArray[np.float64]] = self._note(
-            "ball_sums", draw, level, exact_sums, radius.tolist(), (fingerprint(deviations),), (noisy, deviations)
+            "ball_sums", draw, level, exact_sums, radius.tolist(), asked, (noisy, deviations)
+        )
+        return noted
+
+    def histograms(
+        self,
+        draw: Draw,
+        level: int | None,
+        exact_groups: Sequence[NDArray[np.int64]],
+        n_histograms: Sequence[int] | NDArray[np.int64],
+        parts_per_row: int = 1,
+    ) -> tuple[list[NDArray[np.int64]], NDArray[np.float64]]:
+        noisy, deviations = super().histograms(draw, level, exact_groups, n_histograms, parts_per_row)
+        numbers = np.asarray(n_histograms, dtype=np.float64)
+        in_l2 = self.plan.find(draw, level).mechanism == GAUSSIAN
+        lengths = (parts_per_row * (np.sqrt(numbers) if in_l2 else numbers)).tolist()
+        noted: tuple[list[NDArray[np.int64]], NDArray[np.float64]] = self._note(
+            "histograms",
+            draw,
+            level,
+            exact_groups,
+            lengths,
+            (parts_per_row, fingerprint(deviations)),
+            (noisy, deviations),
         )
         return noted
 
 
 class _AtTheLabDoor(_AtTheDoor, LabDoor):
     """A door of the laboratory at which somebody stands."""
+
+    def public_randomness(self, *purpose: str | int) -> np.random.Generator:
+        return self._recorder.generator(purpose, super().public_randomness(*purpose))
 
     def fine_counts(self, draw: Draw, level: int, exact_counts: NDArray[np.int64]) -> NDArray[np.float64]:
         released = super().fine_counts(draw, level, exact_counts)
@@ -440,10 +504,10 @@ def _is_handed_over(
     if method == "cover":
         return bool(fingerprint(draws[0].drawn) == fingerprint(released))
     noise = np.ravel(draws[0].drawn)
-    values = np.array(exact, dtype=np.int64).ravel()
+    values = np.concatenate([np.empty(0, dtype=np.int64), *(np.ravel(group) for group in exact)])
     if noise.size != values.size:
         return False
     noisy = values * parts + noise
     expected = noisy / parts if method == "fine_counts" else (noisy + parts // 2) // parts
-    handed = released[0] if method in ("box_sums", "ball_sums") else released
-    return bool(np.array_equal(expected, np.ravel(handed)))
+    handed = released[0] if method in ("box_sums", "ball_sums", "histograms") else released
+    return bool(np.array_equal(expected, np.concatenate([np.empty(0), *(np.ravel(group) for group in handed)])))

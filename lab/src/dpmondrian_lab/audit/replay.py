@@ -264,7 +264,9 @@ def _rows_moved(query: Query, change: NDArray[np.float64], allowed: Any, mechani
         return max(_ratio(block.sum(), width) for block, width in zip(blocks, allowed, strict=True))
     if query.method == "select":
         return _ratio(float(np.ptp(change)), allowed)
-    in_l2 = mechanism == GAUSSIAN and query.method in ("ball_sums", "means")
+    if query.method == "ball_sums" and query.asked[0] is not None:
+        change = change * np.array(query.asked[0])
+    in_l2 = mechanism == GAUSSIAN and query.method in ("ball_sums", "means", "histograms")
     return _ratio(np.sqrt((change**2).sum()) if in_l2 else np.abs(change).sum(), allowed)
 
 

@@ -112,16 +112,17 @@ def attained(
 
     Examples
     --------
-    >>> from dpmondrian.dpm.plan import DEFAULT_SHARES, pure_plan
-    >>> found = attained(pure_plan(1.0, 2, DEFAULT_SHARES))
+    >>> from dpmondrian_lab.audit.plans import pure_plan
+    >>> found = attained(pure_plan(1.0, 2))
     >>> round(found.epsilon, 6), found.refutes
     (1.0, False)
     """
     laws = _laws(plan, rows_per_person, reach)
-    claims = [claimed_divergence(draw) for draw in plan.draws]
+    draws = client.made_draws(plan)
+    claims = [claimed_divergence(draw) for draw in draws]
     divergences = [math.fsum(law.divergence for law in parts) for parts in laws]
     used: dict[str, float] = {}
-    for draw, divergence, claim in zip(plan.draws, divergences, claims, strict=True):
+    for draw, divergence, claim in zip(draws, divergences, claims, strict=True):
         used[draw.name] = max(used.get(draw.name, 0.0), divergence / claim)
     delta = plan.delta if delta is None else delta
     claimed = claimed_epsilon(plan, delta)
@@ -160,7 +161,7 @@ class Simulated:
     @property
     def claimed_divergence(self) -> float:
         """The most that the stated costs of the draws allow."""
-        return math.fsum(claimed_divergence(draw) for draw in self.plan.draws)
+        return math.fsum(map(claimed_divergence, client.made_draws(self.plan)))
 
     def divergence(self, confidence: float = 0.95) -> float:
         """Return what the divergence is at least, with this confidence and whatever the sampler's law is.

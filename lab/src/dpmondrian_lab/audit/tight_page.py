@@ -21,7 +21,8 @@ __all__ = [
 
 CLIENT_WORDS = (
     "The optimal distinguisher decides by the exact log-likelihood ratio of the whole transcript: of every value that was released. "
-    "A *worst-case client* passes the door once for every planned draw, and one person moves each exact value by all that was declared. "
+    "A *worst-case client* passes the door once for every draw of the longest run that a plan allows: the tree has most levels, all of "
+    "them are used, and the whole budget is spent. One person moves each exact value by all that was declared. "
     "*Attained* is the epsilon that its transcript proves at the claim's delta, from the exact laws at the scales that the "
     "sampler was asked for: no smaller epsilon can be true. *Composed loss* is the epsilon that the second accountant states for the "
     "same draws, below which every pair of tables stays. "
@@ -29,12 +30,14 @@ CLIENT_WORDS = (
     "*simulated* is a lower bound of it ({confidence:g} % confidence) from {transcripts:,} transcripts of each table, with epsilon = 4, "
     "whatever law the sampler has. Noise that is 5 % too small takes the divergence to 111 % and is refuted. "
     "Statement and proof: [the tight audit](../../docs/privacy/audit.md).\n\n"
-    "What lies between attained and claimed is the accountant's slack: in zCDP the conversion to one delta; with `pld` that "
-    "selections are composed as if each were the worst for every epsilon at once; in the paper's plan that epsilons are added up, "
+    'What lies between attained and claimed is the accountant\'s slack: with composed losses, which `accountant="auto"` takes here, that '
+    "selections are composed as if each were the worst for every epsilon at once, and that the claim is that of the worst way to go on after the "
+    "first count; in zCDP the conversion to one delta; in the paper's plan that epsilons are added up, "
     "which no pair of tables can attain at this delta, as the composed loss shows."
 )
 CLIENT_HEAD = (
     "",
+    "table",
     "delta",
     "claimed",
     "attained",
@@ -47,7 +50,7 @@ CLIENT_HEAD = (
 TABLES_WORDS = (
     "Hardly any table is the worst for every draw at once. On these pairs whole runs were recorded and replayed on the neighbour "
     "along the same path; the log-likelihood ratios of all their draws, on average over {runs} runs, attain this part of the same "
-    "claimed divergence. Draws that a run does not need attain nothing, although they are paid for."
+    "claimed divergence. Draws that a run waives are not in the claim; those that it may skip, and skips, attain nothing."
 )
 TABLES_HEAD = ("", "tables", "divergence", "of it, by draw")
 
@@ -59,6 +62,7 @@ def client_rows(rows: Sequence[AuditRow]) -> list[tuple[str, ...]]:
     return [
         (
             SUBJECTS[row.subject].name,
+            row.pair,
             f"{row.delta:g}",
             f"{row.claimed:g}",
             f"{row.measured:.3f}" if row.ok else f"**{row.measured:.3f}**",
@@ -124,6 +128,6 @@ def _draw_profile(ax: Any, row: AuditRow) -> None:
     ax.set_yscale("log")
     ax.set_ylim(deltas[0], deltas[-1])
     ax.set_xlim(0.0, 1.05 * max(claimed))
-    ax.set_title(SUBJECTS[row.subject].name, loc="left")
+    ax.set_title(f"{SUBJECTS[row.subject].name}\n{row.pair}", loc="left", fontsize="small")
     ax.set_xlabel("epsilon")
     ax.grid(True)

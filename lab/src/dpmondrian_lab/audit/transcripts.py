@@ -8,6 +8,7 @@ laws. The mean log-likelihood ratio of the whole transcript is the mean, over pa
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 
 from dpmondrian.exceptions import ParameterError
 from dpmondrian.privacy import EXPONENTIAL
+from dpmondrian_lab.audit.client import made_draws
 from dpmondrian_lab.audit.laws import choice_laws, divergence_of_noise, shifts
 from dpmondrian_lab.audit.recording import Query, Recording
 from dpmondrian_lab.audit.replay import fitted, record_pair
@@ -34,9 +36,9 @@ class AttainedOnTables:
     Attributes
     ----------
     part, error : float
-        Of the claim, on average, with its standard error.
+        Of the claim, on average, with its standard error. A run claims what the draws cost that it has not waived.
     used : mapping from name of a draw to float
-        Part of what all draws of that name claim together, on average; draws that a run does not make attain nothing.
+        Part of what all draws of that name claim together, in all runs; draws that a run may skip and does not make attain nothing.
     n_runs : int
     """
 
@@ -66,15 +68,16 @@ def attained_on_tables(
         Runs on the table, each replayed on the neighbour.
     seed : int
     """
-    paths: list[dict[str, float]] = []
-    claims: dict[str, float] = {}
+    claims: Counter[str] = Counter()
+    divergences: Counter[str] = Counter()
+    parts = np.empty(n_runs)
     for number in range(n_runs):
         run = record_pair(lambda rows: fitted(make_estimator().fit(rows)), table, neighbour, seed=seed + 2 * number)
-        claims = _claims(run[0])
-        paths.append(_divergences(*run))
-    total = math.fsum(claims.values())
-    parts = np.array([math.fsum(path.values()) / total for path in paths])
-    used = {name: float(np.mean([path.get(name, 0.0) for path in paths])) / claim for name, claim in claims.items()}
+        claimed, found = _claims(run[0]), _divergences(*run)
+        parts[number] = math.fsum(found.values()) / math.fsum(claimed.values())
+        claims.update(claimed)
+        divergences.update(found)
+    used = {name: divergences[name] / claim for name, claim in claims.items()}
     error = float(parts.std(ddof=1)) / math.sqrt(n_runs) if n_runs > 1 else math.inf
     return AttainedOnTables(float(parts.mean()), error, used, n_runs)
 
@@ -84,7 +87,7 @@ def _claims(one: Recording) -> dict[str, float]:
     if len(one.doors) != 1:
         raise ParameterError(parameter="make_estimator", rule="must make estimators that pass one door in a fit")
     claims: dict[str, float] = {}
-    for draw in one.doors[0].plan.draws:
+    for draw in made_draws(one.doors[0].plan):
         claims[draw.name] = claims.get(draw.name, 0.0) + claimed_divergence(draw)
     return claims
 

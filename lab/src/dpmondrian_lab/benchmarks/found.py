@@ -22,12 +22,13 @@ from typing import Any
 from sklearn.cluster import KMeans
 
 from dpmondrian import DPM, NotReleasableWarning
-from dpmondrian.common.whole_files import append_line, write_file
+from dpmondrian.common.whole_files import write_file
 from dpmondrian.quality import adjusted_rand, evaluate
 from dpmondrian.show.plots import drawing
+from dpmondrian_lab.common.growing_files import append_line
 from dpmondrian_lab.datasets import get, shapes
 from dpmondrian_lab.exceptions import DatasetNotFoundError
-from dpmondrian_lab.experiments.perform import SILHOUETTE_SEED
+from dpmondrian_lab.experiments.measures import SILHOUETTE_SEED
 from dpmondrian_lab.pages.figures.style import plain_log_ticks, save, top_legend
 from dpmondrian_lab.pages.summary import number
 

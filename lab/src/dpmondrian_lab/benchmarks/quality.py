@@ -21,8 +21,8 @@ from sklearn.cluster import KMeans
 from dpmondrian import DPM
 from dpmondrian.common.whole_files import write_file
 from dpmondrian.quality import accuracy, inertia, kmeans_distance
-from dpmondrian.samples import synthetic
 from dpmondrian_lab.datasets import DATA_SETS
+from dpmondrian_lab.datasets.blobs import blobs
 from dpmondrian_lab.exceptions import DatasetNotFoundError
 
 OUTPUT = Path(__file__).parent / "output"
@@ -49,8 +49,8 @@ class Case:
 def cases() -> list[Case]:
     """Return the cases of the table; data that is not on this machine is left out with a note."""
     paper = {"variant": "paper"}
-    rows10, truth10 = synthetic.blobs(100_000, 10)
-    rows100, truth100 = synthetic.blobs(100_000, 100)
+    rows10, truth10 = blobs(100_000, 10)
+    rows100, truth100 = blobs(100_000, 100)
     box = (-100.0, 100.0)
     table = [
         Case(

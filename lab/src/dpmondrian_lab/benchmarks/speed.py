@@ -1,6 +1,7 @@
-"""Time and peak memory of one fit, beside KMeans in the same process: ``python -m dpmondrian_lab.benchmarks.speed``.
+"""Time and peak memory of one fit, beside KMeans in the same process: ``python -m dpmondrian_lab.benchmarks.speed 100000x10``.
 
-Only the fit is timed, warm, and the median is reported; secure noise is included and its share shown. Peak memory is
+Only the fit is timed, warm, on one and on two threads, and medians of seven are reported; secure noise is included and its share
+shown. What is read to answer questions, beside how fast memory is, tells how far a fit is from the limit of the machine. Peak memory is
 measured in a fresh process that loads the rows from a file, fits a few rows to warm up, and then fits all of them.
 """
 
@@ -17,31 +18,39 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_limits
 
-from dpmondrian import DPM
+from dpmondrian import DPM, Resources
 from dpmondrian.common.whole_files import write_file
+from dpmondrian.engines import LocalEngine
 from dpmondrian.privacy.mechanisms import Sampler
-from dpmondrian.samples import synthetic
+from dpmondrian_lab.datasets.blobs import blobs
 
 BOUNDS = (-100.0, 100.0)
 OUTPUT = Path(__file__).parent / "output"
+REPEATS = 7
+SIZES = ((100_000, 10), (1_000_000, 10), (100_000, 100))
 
 
 def model() -> DPM:
     return DPM(epsilon=1.0, delta=1e-7, bounds=BOUNDS)
 
 
-def median_time(function: Callable[[], object], repeats: int = 5) -> float:
+class Times(NamedTuple):
+    """Seconds by the clock, and of all processors together."""
+
+    wall: float
+    processor: float
+
+
+def timed(function: Callable[[], object]) -> Times:
+    wall, processor = time.perf_counter(), time.process_time()
     function()
-    times = []
-    for _ in range(repeats):
-        started = time.perf_counter()
-        function()
-        times.append(time.perf_counter() - started)
-    return float(np.median(times))
+    return Times(time.perf_counter() - wall, time.process_time() - processor)
 
 
 def noise_share(rows: np.ndarray, repeats: int = 5) -> float:
@@ -111,37 +120,84 @@ def measure_memory(what: str, path: str) -> None:
     print(max(peak, resident()) - before)
 
 
-def main() -> None:
-    lines = [
-        "| rows x columns | DPM, ms | KMeans(64), ms | ratio | noise, share of fit | peak memory, DPM | KMeans | input |"
+def bytes_read(rows: np.ndarray) -> tuple[int, int]:
+    """Return how many questions a fit asks of its rows, and how many bytes of codes and rests answering them reads."""
+    total, asked = LocalEngine.total, [0, 0]
+
+    def counted(engine: LocalEngine, question: Any) -> Any:
+        kept = [(part.codes.get().nbytes, part.rests.get().nbytes) for part in engine._parts]
+        asked[0] += 1
+        asked[1] += sum(codes + (rests if question.needs_rests else 0) for codes, rests in kept)
+        return total(engine, question)
+
+    LocalEngine.total = counted  # type: ignore[method-assign]
+    try:
+        model().fit(rows)
+    finally:
+        LocalEngine.total = total  # type: ignore[method-assign]
+    return asked[0], asked[1]
+
+
+def bandwidth() -> float:
+    """Return how many bytes a second one thread reads from memory: the fastest of a few sums over 256 MiB."""
+    numbers = np.ones(2**25)
+    return numbers.nbytes / min(timed(numbers.sum).wall for _ in range(5))
+
+
+def compared(rows: np.ndarray, threads: int) -> str:
+    """Return a line of the table of times: medians, ours and KMeans' in turn."""
+    resources = Resources(threads=threads)
+    with threadpool_limits(threads):
+        model().fit(rows[:5000])
+        ours, theirs = [], []
+        for _ in range(REPEATS):
+            ours.append(timed(lambda: model().fit(rows, resources=resources)))
+            theirs.append(timed(lambda: KMeans(n_clusters=64, n_init=1).fit(rows)))
+    (wall, processor), (wall_k, processor_k) = (np.median(times, axis=0) for times in (ours, theirs))
+    n_rows, n_columns = rows.shape
+    return (
+        f"| {n_rows:,} x {n_columns} | {threads} | {1e3 * wall:.0f} | {1e3 * processor:.0f} | {1e3 * wall_k:.0f} | {1e3 * processor_k:.0f} "
+        f"| {wall / wall_k:.2f} | {processor / processor_k:.2f} |"
+    )
+
+
+def main(sizes: list[tuple[int, int]]) -> None:
+    times = [
+        "| rows x columns | threads | DPM, ms | DPM, processor ms | KMeans(64), ms | KMeans, processor ms | ratio | ratio of processor time |",
+        "|---" * 8 + "|",
     ]
-    lines.append("|---" * 8 + "|")
-    for n_rows, n_columns in (
-        (100_000, 10),
-        (1_000_000, 10),
-        (500_000, 10),
-        (100_000, 20),
-        (100_000, 40),
-        (100_000, 100),
-    ):
-        rows, _ = synthetic.blobs(n_rows, n_columns)
-        ours = median_time(lambda rows=rows: model().fit(rows))
-        theirs = median_time(lambda rows=rows: KMeans(n_clusters=64, n_init=1).fit(rows))
-        share = noise_share(rows)
+    others = [
+        "| rows x columns | noise, share of fit | peak memory, DPM | KMeans | input | questions | bytes read | at this memory's speed, ms |",
+        "|---" * 8 + "|",
+    ]
+    speed = bandwidth()
+    for n_rows, n_columns in sizes:
+        rows, _ = blobs(n_rows, n_columns)
+        for threads in (1, 2):
+            times.append(compared(rows, threads))
+            print(times[-1], file=sys.stderr, flush=True)
         memory = [peak_memory(rows, what) / 2**20 for what in ("DPM", "KMeans")]
-        lines.append(
-            f"| {n_rows:,} x {n_columns} | {1e3 * ours:.1f} | {1e3 * theirs:.0f} | 1/{theirs / ours:.1f} | {share:.0%} "
-            f"| {memory[0]:.0f} MiB | {memory[1]:.0f} MiB | {rows.nbytes / 2**20:.0f} MiB |"
+        n_questions, n_bytes = bytes_read(rows)
+        others.append(
+            f"| {n_rows:,} x {n_columns} | {noise_share(rows):.0%} | {memory[0]:.0f} MiB | {memory[1]:.0f} MiB | {rows.nbytes / 2**20:.0f} MiB "
+            f"| {n_questions} | {n_bytes / 2**20:.0f} MiB | {1e3 * n_bytes / speed:.1f} |"
         )
-        print(lines[-1], file=sys.stderr, flush=True)
+        print(others[-1], file=sys.stderr, flush=True)
+    lines = [*times, "", f"One thread reads {speed / 1e9:.1f} GB/s from memory.", "", *others]
     print("\n".join(lines))
-    OUTPUT.mkdir(exist_ok=True)
     write_file(OUTPUT / "speed.md", "\n".join(lines) + "\n", overwrite=True, make_folder=True)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "sizes", nargs="*", metavar="ROWSxCOLUMNS", help="sizes of tables; default: the three of README"
+    )
     parser.add_argument("--measure-memory", nargs=2, metavar=("WHAT", "FILE"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    measure_memory(*arguments.measure_memory) if arguments.measure_memory else main()
+    if arguments.measure_memory:
+        measure_memory(*arguments.measure_memory)
+    else:
+        given = [(int(rows), int(columns)) for rows, columns in (size.split("x") for size in arguments.sizes)]
+        main(given or list(SIZES))

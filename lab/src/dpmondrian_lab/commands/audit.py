@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpmondrian.cli.choices import split_names
+from dpmondrian.cli.inputs import split_names
 from dpmondrian.cli.show import say, say_text
 
 if TYPE_CHECKING:

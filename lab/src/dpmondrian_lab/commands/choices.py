@@ -16,12 +16,13 @@ def target_names(target: str) -> list[str]:
     """Return the names of the targets to make. Figures need matplotlib, which is asked for here."""
     from dpmondrian.common.checks import nearest_names
     from dpmondrian.show.plots import pyplot
-    from dpmondrian_lab.pages.targets import TARGETS
+    from dpmondrian_lab.pages.targets import GROUPS, TARGETS
 
-    if target != "all" and target not in TARGETS:
-        hint = nearest_names([target], [*TARGETS, "all"]) or f" There are {', '.join(TARGETS)} and all."
+    if target not in GROUPS and target not in TARGETS:
+        known = [*TARGETS, *GROUPS]
+        hint = nearest_names([target], known) or f" There are {', '.join(known)}."
         raise typer.BadParameter(f"There is no target {target!r}.{hint}", param_hint="TARGET")
-    names = list(TARGETS) if target == "all" else [target]
+    names = list(GROUPS.get(target, (target,)))
     if any(TARGETS[name].is_figure for name in names):
         pyplot()
     return names
@@ -31,27 +32,28 @@ def make_selection(target: str, algorithms: tuple[str, ...], data_sets: tuple[st
     """Return what is selected for a target; its own data sets if none are named."""
     from dpmondrian_lab.experiments.catalogue import make_experiment
     from dpmondrian_lab.experiments.spec import Selection
-    from dpmondrian_lab.pages.targets import TARGETS
+    from dpmondrian_lab.pages.targets import GROUPS, TARGETS
 
     _check_algorithms(algorithms)
     _check_data_sets(target, data_sets)
-    if target == "all":
+    if target in GROUPS:
         return Selection(data_sets, algorithms)
     selection = Selection(data_sets or TARGETS[target].own, algorithms)
     experiment = make_experiment(TARGETS[target].experiment)
     if not experiment.runs(selection=selection):
-        known = dict.fromkeys(algorithm for grid in experiment.grids for algorithm in grid.algorithms)
-        raise typer.BadParameter(f"The target {target} takes only {', '.join(known)}.", param_hint="--algorithms")
+        known = ", ".join(experiment.algorithms)
+        own = " on its own data sets" if experiment.grids[0].closed else ""
+        raise typer.BadParameter(f"The target {target} takes only {known}{own}.", param_hint="--algorithms")
     return selection
 
 
 def _check_algorithms(names: tuple[str, ...]) -> None:
     from dpmondrian.common.checks import nearest_names
-    from dpmondrian_lab.peers.registry import EVALUATED
+    from dpmondrian_lab.peers.registry import ALGORITHMS
 
     for name in names:
-        if name not in EVALUATED:
-            hint = nearest_names([name], list(EVALUATED)) or f" There are {', '.join(EVALUATED)}."
+        if name not in ALGORITHMS:
+            hint = nearest_names([name], list(ALGORITHMS)) or f" There are {', '.join(ALGORITHMS)}."
             raise typer.BadParameter(f"There is no algorithm {name!r}.{hint}", param_hint="--algorithms")
 
 
@@ -65,5 +67,5 @@ def _check_data_sets(target: str, names: tuple[str, ...]) -> None:
             get(name)
         except DatasetError as error:
             raise typer.BadParameter(str(error), param_hint="--data-sets") from None
-        if target != "all" and not TARGETS[target].shows(name):
+        if target in TARGETS and not TARGETS[target].shows(name):
             raise typer.BadParameter(f"The target {target} does not show {name}.", param_hint="--data-sets")

@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmondrian.schema import Schema
 from dpmondrian_lab.datasets.checksums import content_checksum
 from dpmondrian_lab.datasets.files import find_file
 from dpmondrian_lab.exceptions import DatasetError, DatasetNotFoundError
@@ -20,7 +21,7 @@ from dpmondrian_lab.exceptions import DatasetError, DatasetNotFoundError
 __all__ = ["DataSet", "Rows"]
 
 Rows = tuple[NDArray[np.float64], NDArray[np.int64] | None]
-"""The rows (n, d), and the classes (n,) if there are any."""
+"""The rows (n, d), and the classes (n,) if there are any; -1 for rows of no class, which are not judged."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,9 @@ class DataSet:
         The shape that `load` returns.
     n_clusters : int
         k for the algorithms that need it.
-    bounds : tuple of two floats
-        The box of the evaluation, the same for all columns. Rows may lie outside.
+    bounds : tuple of two floats, or Schema
+        The box of the evaluation. A pair is the same for all columns, and rows may lie outside; a schema has columns of
+        different units, and rows were clipped to it.
     facts : str
         What it is, licence, citation.
     read : callable
@@ -50,6 +52,8 @@ class DataSet:
         it has another content, and the JSON file of the same name beside it holds the checksum.
     file : str
         The name of its file, if it has one.
+    complete : bool
+        False if rows with missing values are left out, so that there are at most `n_rows`.
     """
 
     key: str
@@ -57,17 +61,24 @@ class DataSet:
     n_rows: int
     n_columns: int
     n_clusters: int
-    bounds: tuple[float, float]
+    bounds: tuple[float, float] | Schema
     facts: str
     read: Callable[..., Rows] = field(compare=False, repr=False)
     checksum: str = ""
     source: Literal["made", "file", "trained"] = "made"
     file: str = ""
+    complete: bool = True
 
     @property
     def diameter(self) -> float:
-        """The diagonal of the box, (high - low) * sqrt(d)."""
+        """The diagonal of the box, with all columns on a common scale; with one pair of bounds (high - low) * sqrt(d)."""
+        if isinstance(self.bounds, Schema):
+            return float(np.linalg.norm((self.bounds.upper - self.bounds.lower) * self.bounds.weights))
         return (self.bounds[1] - self.bounds[0]) * math.sqrt(self.n_columns)
+
+    def scaled(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return rows or centres with all columns on a common scale, on which distances are measured."""
+        return points * self.bounds.weights if isinstance(self.bounds, Schema) else points
 
     @property
     def delta(self) -> float:
@@ -98,7 +109,8 @@ class DataSet:
         Raises `DatasetError` if they are not the expected ones.
         """
         rows, classes = self.read() if path is None else self.read(path)
-        if rows.shape != (self.n_rows, self.n_columns):
+        n_expected = self.n_rows if self.complete else min(len(rows), self.n_rows)
+        if rows.shape != (n_expected, self.n_columns):
             raise DatasetError(
                 f"The data set {self.key} must have {self.n_rows} x {self.n_columns} values, but has "
                 f"{' x '.join(map(str, rows.shape))}."

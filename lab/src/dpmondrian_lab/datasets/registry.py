@@ -1,4 +1,4 @@
-"""The data sets of the paper's evaluation, and blobs of any size, by key.
+"""The data sets of the paper's evaluation, blobs and shapes of any size, and those of two folders (`folders`), by key.
 
 To add a data set, write a function that returns its rows (n, d) and its classes (n,), or None instead of classes, and
 add one entry to `DATA_SETS`. Leave the checksum empty at first; `DataSet.content_checksum` says what to put there.
@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
 
-from dpmondrian_lab.datasets import tables
+import numpy as np
+
+from dpmondrian.schema import Column, Schema
+from dpmondrian_lab.datasets import shapes, tables
 from dpmondrian_lab.datasets.blobs import blobs
 from dpmondrian_lab.datasets.data_set import DataSet, Rows
+from dpmondrian_lab.datasets.folders import folder_data_set
 from dpmondrian_lab.exceptions import DatasetError
 
-__all__ = ["DATA_SETS", "DataSet", "Rows", "blob_data_set", "get"]
+__all__ = ["DATA_SETS", "DataSet", "Rows", "blob_data_set", "get", "shape_key"]
 
 _BOX = (-100.0, 100.0)
 
@@ -161,13 +165,67 @@ DATA_SETS: Mapping[str, DataSet] = MappingProxyType({entry.key: entry for entry 
 """The paper's data sets by key, in the paper's order."""
 
 
+_SHAPES: Mapping[str, tuple[Callable[..., shapes.Shape], int | None]] = MappingProxyType(
+    {
+        **{
+            make.__name__: (make, 1)
+            for make in (
+                shapes.one_uniform,
+                shapes.one_gaussian,
+                shapes.one_student,
+                shapes.one_exponential,
+                shapes.one_flat,
+            )
+        },
+        "touching": (shapes.touching, 2),
+        "diagonal": (shapes.diagonal, 2),
+        "separated": (shapes.separated, None),
+        "unequal_sizes": (shapes.unequal_sizes, 9),
+    }
+)
+"""Shapes that have keys, and how many clusters they have; None: as many as the key says."""
+
+_BLOBS_KEY = re.compile(r"blobs-([1-9]\d*)x([1-9]\d*)-([1-9]\d*)", re.ASCII)
+_SHAPE_KEY = re.compile(r"([a-z_]+)-([1-9]\d*)x([1-9]\d*)(?:-(\d+(?:\.\d+)?))?-s(\d+)", re.ASCII)
+
+
+def shape_key(name: str, n_rows: int, n_columns: int, value: float | None = None, seed: int = 0) -> str:
+    """Return the key of a shape, such as "touching-20000x2-3.5-s0": name, rows, columns, its own parameter, seed."""
+    return f"{name}-{n_rows}x{n_columns}" + (f"-{value:g}" if value is not None else "") + f"-s{seed}"
+
+
 def get(key: str) -> DataSet:
-    """Return the data set with this key; also blobs of any size, such as "blobs-5000x10-64"."""
+    """Return the data set with this key; also blobs and shapes of any size, and those of folders (`folders`)."""
     if key in DATA_SETS:
         return DATA_SETS[key]
-    if sizes := re.fullmatch(r"blobs-([1-9]\d*)x([1-9]\d*)-([1-9]\d*)", key, re.ASCII):
+    if sizes := _BLOBS_KEY.fullmatch(key):
         n_rows, n_columns, n_clusters = map(int, sizes.groups())
         return blob_data_set(n_rows, n_columns, n_clusters)
+    if (parts := _SHAPE_KEY.fullmatch(key)) and parts[1] in _SHAPES:
+        return _shape_data_set(key, *parts.groups())
+    if (found := folder_data_set(key)) is not None:
+        return found
     near = difflib.get_close_matches(key.lower().replace("-", "_"), DATA_SETS, n=2, cutoff=0.5)
     hint = f"Did you mean {' or '.join(near)}?" if near else f"There are {', '.join(DATA_SETS)}."
     raise DatasetError(f"There is no data set {key!r}. {hint} Blobs of any size are called such as blobs-5000x10-64.")
+
+
+def _shape_data_set(key: str, name: str, n_rows: str, n_columns: str, value: str | None, seed: str) -> DataSet:
+    make, n_clusters = _SHAPES[name]
+    given = [] if value is None else [int(value) if n_clusters is None else float(value)]
+    columns = (Column(f"x{number}", 0, 4, whole=True) for number in range(int(n_columns)))
+    return DataSet(
+        key=key,
+        name=key.rpartition("-")[0],
+        n_rows=int(n_rows),
+        n_columns=int(n_columns),
+        n_clusters=int(given[0]) if n_clusters is None else n_clusters,
+        bounds=Schema(tuple(columns)) if name == "one_flat" else (0.0, 100.0),
+        facts=str(make.__doc__),
+        read=partial(_read_shape, make, *given, int(n_columns), int(n_rows), int(seed)),
+    )
+
+
+def _read_shape(make: Callable[..., shapes.Shape], *parameters: float) -> Rows:
+    shape = make(*parameters)
+    return shape.rows.astype(np.float64), shape.truth

@@ -17,6 +17,9 @@ from dpmondrian_lab.exceptions import DatasetError
 __all__ = [
     "Shape",
     "broad",
+    "diagonal",
+    "one_exponential",
+    "one_flat",
     "one_gaussian",
     "one_student",
     "one_uniform",
@@ -72,6 +75,17 @@ def one_student(n_columns: int, n_rows: int = N_ROWS, seed: int = 0) -> Shape:
     return _one(50.0 + 5.0 * np.random.default_rng(seed).standard_t(5, (n_rows, n_columns)))
 
 
+def one_exponential(n_columns: int, n_rows: int = N_ROWS, seed: int = 0) -> Shape:
+    """Return one cluster that begins at 5 in every column, where it is densest, and thins out: skewed, but without a gap."""
+    return _one(5.0 + np.random.default_rng(seed).exponential(10.0, (n_rows, n_columns)))
+
+
+def one_flat(n_columns: int, n_rows: int = N_ROWS, seed: int = 0) -> Shape:
+    """Return whole numbers from 0 to 4, all equally frequent: between two values there is nothing, but that is no gap."""
+    rows = np.random.default_rng(seed).integers(0, 5, (n_rows, n_columns))
+    return Shape(rows, np.zeros(n_rows, dtype=np.int64), (0.0, 4.0), 1)
+
+
 def separated(n_clusters: int, n_columns: int, n_rows: int = N_ROWS, seed: int = 0) -> Shape:
     """Return Gaussians of standard deviation 0.5 with centres in [5, 95], at least 10 deviations apart.
 
@@ -84,12 +98,12 @@ def separated(n_clusters: int, n_columns: int, n_rows: int = N_ROWS, seed: int =
     return _gaussians(generator, centres, deviations, n_rows)
 
 
-def unequal_sizes(n_rows: int = N_ROWS, seed: int = 0) -> Shape:
+def unequal_sizes(n_columns: int = 5, n_rows: int = N_ROWS, seed: int = 0) -> Shape:
     """Return 9 separated Gaussians, of which the largest has half of the rows and the smallest one in a hundred."""
     generator = np.random.default_rng(seed)
     shares = np.array([0.5, 0.2, 0.1, 0.08, 0.05, 0.03, 0.02, 0.01, 0.01])
     deviations = np.full(len(shares), 3.0)
-    centres = _apart(generator, (10.0, 90.0), 5, 4.0 * (deviations[:, None] + deviations))
+    centres = _apart(generator, (10.0, 90.0), n_columns, 4.0 * (deviations[:, None] + deviations))
     return _gaussians(generator, centres, deviations, n_rows, shares)
 
 
@@ -121,12 +135,14 @@ def two_moons(n_rows: int = N_ROWS, seed: int = 0) -> Shape:
     return Shape(rows, truth.astype(np.int64), (-1.5, 2.5), 2)
 
 
-def touching(gap: float = 4.0, n_rows: int = N_ROWS, seed: int = 0) -> Shape:
-    """Return two Gaussians in two columns whose centres lie `gap` standard deviations apart, in one column."""
-    deviations = np.full(2, 6.0)
-    half = gap * 6.0 / 2
-    centres = np.array([[50.0 - half, 50.0], [50.0 + half, 50.0]])
-    return _gaussians(np.random.default_rng(seed), centres, deviations, n_rows)
+def touching(gap: float = 4.0, n_columns: int = 2, n_rows: int = N_ROWS, seed: int = 0) -> Shape:
+    """Return two Gaussians whose centres lie `gap` standard deviations apart, in one column."""
+    return _pair(gap, np.eye(n_columns)[0], n_rows, seed)
+
+
+def diagonal(gap: float = 6.0, n_columns: int = 8, n_rows: int = N_ROWS, seed: int = 0) -> Shape:
+    """Return two Gaussians whose centres lie `gap` standard deviations apart on the diagonal: no column shows the gap."""
+    return _pair(gap, np.full(n_columns, n_columns**-0.5), n_rows, seed)
 
 
 def broad(n_rows: int = N_ROWS, seed: int = 0) -> Shape:
@@ -138,6 +154,12 @@ def broad(n_rows: int = N_ROWS, seed: int = 0) -> Shape:
 
 def _one(rows: NDArray[np.float64]) -> Shape:
     return Shape(rows, np.zeros(len(rows), dtype=np.int64), _BOUNDS, 1)
+
+
+def _pair(gap: float, direction: NDArray[np.float64], n_rows: int, seed: int) -> Shape:
+    """Return two Gaussians of standard deviation 6, `gap` of these apart along a direction of length 1."""
+    centres = 50.0 + np.outer([-0.5, 0.5], gap * 6.0 * direction)
+    return _gaussians(np.random.default_rng(seed), centres, np.full(2, 6.0), n_rows)
 
 
 def _gaussians(

@@ -6,24 +6,24 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dpmondrian.exceptions import NotReleasableWarning
+from dpmondrian_lab.experiments.measures import measure_centres, measure_labels
 from dpmondrian_lab.experiments.rows import Row
-from dpmondrian_lab.experiments.spec import Run
-from dpmondrian_lab.peers.registry import EVALUATED
+from dpmondrian_lab.experiments.spec import Measure, Run
+from dpmondrian_lab.peers.registry import ALGORITHMS
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from dpmondrian_lab.datasets.registry import DataSet
     from dpmondrian_lab.experiments.store import Store
 
 __all__ = ["describe", "fit_and_measure", "make_estimator", "measure_again", "prepare", "timed_fit"]
-
-SILHOUETTE_SEED = 0
-"""All clusterings of a data set are judged on the same rows."""
 
 
 def prepare(data_set_key: str) -> None:
@@ -36,26 +36,30 @@ def prepare(data_set_key: str) -> None:
     reference_centres(data_set)
 
 
-def fit_and_measure(run: Run, store: Store) -> Row:
+def fit_and_measure(run: Run, store: Store, measure: Measure = "centres") -> Row:
     """Return the row of a run; an error of the algorithm becomes a row as well."""
     from dpmondrian_lab.datasets.registry import get
 
     data_set = get(run.data_set)
-    rows, _ = data_set.load()
+    # The second fit, for those that are compared with themselves, has noise of its own.
+    runs = [run, replace(run, iteration=-1 - run.iteration)] if measure == "twice" else [run]
     try:
-        centres = _fitted_centres(make_estimator(run, data_set), rows)
+        models = [_fitted(make_estimator(one, data_set), data_set) for one in runs]
     except Exception as error:
         return Row(run, error=describe(error))
     # What fails from here on is no fault of the algorithm: it ends the work, and the run can be taken up again.
+    if measure in ("labels", "twice"):
+        return Row(run, measure_labels(data_set, *models))
+    centres = np.asarray(models[0].cluster_centers_, dtype=np.float64)
     store.save_centres(run, centres)
-    return _measured(run, data_set, centres)
+    return Row(run, measure_centres(data_set, centres, measure))
 
 
-def measure_again(run: Run, store: Store) -> Row:
+def measure_again(run: Run, store: Store, measure: Measure = "centres") -> Row:
     """Return the row of a run from its stored centres: for new or repaired metrics."""
     from dpmondrian_lab.datasets.registry import get
 
-    return _measured(run, get(run.data_set), store.load_centres(run))
+    return Row(run, measure_centres(get(run.data_set), store.load_centres(run), measure))
 
 
 def timed_fit(run: Run, data_set: DataSet, rows: NDArray[np.float64]) -> Row:
@@ -81,7 +85,7 @@ def make_estimator(run: Run, data_set: DataSet) -> Any:
         "expected_rows": data_set.n_rows,
         "random_state": run.seed,
     }
-    return EVALUATED[run.algorithm].make(facts, run.options)
+    return ALGORITHMS[run.algorithm].make(facts, run.options)
 
 
 def describe(error: BaseException) -> str:
@@ -89,20 +93,9 @@ def describe(error: BaseException) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())
 
 
-def _fitted_centres(estimator: Any, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    import numpy as np
-
+def _fitted(estimator: Any, data_set: DataSet) -> Any:
     with _research():
-        return np.asarray(estimator.fit(rows).cluster_centers_, dtype=np.float64)
-
-
-def _measured(run: Run, data_set: DataSet, centres: NDArray[np.float64]) -> Row:
-    from dpmondrian.quality import evaluate
-    from dpmondrian_lab.datasets.references import reference_centres
-
-    rows, classes = data_set.load()
-    references = reference_centres(data_set)
-    return Row(run, evaluate(rows, classes, centres, references, data_set.diameter, SILHOUETTE_SEED))
+        return estimator.fit(data_set.load()[0])
 
 
 @contextmanager

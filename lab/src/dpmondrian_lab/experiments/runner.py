@@ -12,10 +12,10 @@ from dpmondrian.common.whole_files import write_file
 from dpmondrian_lab.experiments.catalogue import make_experiment
 from dpmondrian_lab.experiments.perform import describe, fit_and_measure, measure_again, prepare
 from dpmondrian_lab.experiments.rows import Row
-from dpmondrian_lab.experiments.spec import Run, Selection
+from dpmondrian_lab.experiments.spec import Measure, Run, Selection
 from dpmondrian_lab.experiments.store import Store
 from dpmondrian_lab.experiments.timing import machine, measure_times
-from dpmondrian_lab.peers.registry import EVALUATED
+from dpmondrian_lab.peers.registry import ALGORITHMS
 from dpmondrian_lab.workers import Task, Workers
 
 __all__ = ["Listener", "Orders", "run_experiments"]
@@ -92,8 +92,9 @@ def _run_experiment(
     if experiment.timed:
         rows = _timed(to_run, store)
     else:
-        _prepare(to_measure + to_run, workers, listener)
-        rows = _in_parallel(to_measure, to_run, store, workers)
+        if experiment.measure == "centres":
+            _prepare(to_measure + to_run, workers, listener)
+        rows = _in_parallel(to_measure, to_run, experiment.measure, store, workers)
     listener.start(experiment.title, len(runs), len(runs) - len(to_measure) - len(to_run))
     with closing(rows):
         for row in rows:
@@ -130,12 +131,12 @@ def _prepare(runs: list[Run], workers: Workers, listener: Listener) -> None:
 
 
 def _in_parallel(
-    to_measure: list[Run], to_run: list[Run], store: Store, workers: Workers
+    to_measure: list[Run], to_run: list[Run], measure: Measure, store: Store, workers: Workers
 ) -> Generator[Row, None, None]:
     # Slow runs first, so that they do not stand alone at the end.
-    ordered = sorted(to_run, key=lambda run: not EVALUATED[run.algorithm].slow)
-    tasks = [Task(run.data_set, measure_again, (run, store)) for run in to_measure]
-    tasks += [Task(run.data_set, fit_and_measure, (run, store)) for run in ordered]
+    ordered = sorted(to_run, key=lambda run: not ALGORITHMS[run.algorithm].slow)
+    tasks = [Task(run.data_set, measure_again, (run, store, measure)) for run in to_measure]
+    tasks += [Task(run.data_set, fit_and_measure, (run, store, measure)) for run in ordered]
     with closing(workers.work_through(tasks)) as outcomes:
         for task, outcome in outcomes:
             run = task.arguments[0]

@@ -12,11 +12,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import Any, Literal
 
-from dpmondrian_lab.peers.registry import EVALUATED
+from dpmondrian_lab.datasets.registry import get
+from dpmondrian_lab.peers.registry import ALGORITHMS, Algorithm
 
-__all__ = ["Experiment", "Grid", "Run", "Selection", "parameters_text"]
+__all__ = ["Experiment", "Grid", "Measure", "Run", "Selection", "parameters_text"]
 
 NO_PARAMETERS = "{}"
 
@@ -104,6 +105,8 @@ class Grid:
     epsilons : tuple of float
     settings : tuple of str
         Parameters of the estimator, each as `parameters_text`.
+    closed : bool
+        A selection takes part of it, but brings nothing else in.
     """
 
     data_sets: tuple[str, ...]
@@ -112,30 +115,45 @@ class Grid:
     slow_repetitions: int | None = None
     epsilons: tuple[float, ...] = (1.0,)
     settings: tuple[str, ...] = (NO_PARAMETERS,)
+    closed: bool = False
 
     def chosen_algorithms(self, wanted: tuple[str, ...]) -> tuple[str, ...]:
         """Return the algorithms to run: parameters are made for certain algorithms; without them any will do."""
         if not wanted:
             return self.algorithms
-        if self.settings == (NO_PARAMETERS,):
-            return tuple(key for key in EVALUATED if key in wanted)
+        if self.settings == (NO_PARAMETERS,) and not self.closed:
+            return tuple(key for key in ALGORITHMS if key in wanted)
         return tuple(key for key in self.algorithms if key in wanted)
+
+    def chosen_data_sets(self, wanted: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the data sets to run on: those wanted, if there are any."""
+        return tuple(key for key in wanted if not self.closed or key in self.data_sets) if wanted else self.data_sets
 
     def repetitions_of(self, algorithm: str) -> int:
         """Return how often each combination with this algorithm is run."""
-        if self.slow_repetitions is not None and EVALUATED[algorithm].slow:
+        if self.slow_repetitions is not None and ALGORITHMS[algorithm].slow:
             return self.slow_repetitions
         return self.repetitions
 
     def runs(self, experiment: str, base_seed: int | None, selection: Selection) -> Iterator[Run]:
         """Yield the runs: by data set, then repetition, so that algorithms take turns."""
-        algorithms = self.chosen_algorithms(selection.algorithms)
-        for data_set in selection.data_sets or self.data_sets:
+        keys = self.chosen_algorithms(selection.algorithms)
+        algorithms = [ALGORITHMS[key] for key in keys if not ALGORITHMS[key].why_missing()]
+        for data_set in self.chosen_data_sets(selection.data_sets):
             for iteration, setting, algorithm in product(range(self.repetitions), self.settings, algorithms):
-                left_out = data_set in EVALUATED[algorithm].left_out_on
-                if iteration < self.repetitions_of(algorithm) and not left_out:
-                    for epsilon in self.epsilons if EVALUATED[algorithm].private else (None,):
-                        yield Run(experiment, data_set, algorithm, iteration, epsilon, setting, base_seed)
+                if iteration < self.repetitions_of(algorithm.key) and _can_run(algorithm, data_set):
+                    for epsilon in self.epsilons if algorithm.private else (None,):
+                        yield Run(experiment, data_set, algorithm.key, iteration, epsilon, setting, base_seed)
+
+
+def _can_run(algorithm: Algorithm, data_set: str) -> bool:
+    """Return whether an algorithm is made for the columns of a data set, and takes no age on it."""
+    columns_fit = algorithm.most_columns is None or get(data_set).n_columns <= algorithm.most_columns
+    return columns_fit and data_set not in algorithm.left_out_on
+
+
+Measure = Literal["centres", "inertia", "labels", "twice"]
+"""What is measured after a fit, see `measures`; "centres" are the paper's metrics."""
 
 
 @dataclass(frozen=True)
@@ -151,12 +169,20 @@ class Experiment:
     grids : tuple of Grid
     timed : bool
         Only the time of the fit is measured: one process, one run after the other, secure noise.
+    measure : str
+        See `Measure`.
     """
 
     name: str
     title: str
     grids: tuple[Grid, ...]
     timed: bool = False
+    measure: Measure = "centres"
+
+    @property
+    def algorithms(self) -> tuple[str, ...]:
+        """The algorithms of all grids, also those that cannot run here."""
+        return tuple(dict.fromkeys(key for grid in self.grids for key in grid.algorithms))
 
     def runs(self, base_seed: int = 0, selection: Selection | None = None) -> list[Run]:
         """Return all runs, each once."""

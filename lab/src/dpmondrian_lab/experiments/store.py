@@ -19,7 +19,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.common.whole_files import append_line, put_bytes
+from dpmondrian.common.whole_files import put_bytes
+from dpmondrian_lab.common.growing_files import append_line
 from dpmondrian_lab.exceptions import RowsError
 from dpmondrian_lab.experiments.rows import Row, read_rows, write_rows
 from dpmondrian_lab.experiments.spec import Run

@@ -35,7 +35,7 @@ def measure_times(runs: list[Run]) -> Iterator[Row]:
 
 def machine() -> dict[str, str]:
     """Return what running times depend on: processor, memory, system and versions, no names."""
-    packages = ("numpy", "scipy", "scikit-learn", "numba", "opendp", "dpmondrian")
+    packages = ("numpy", "scipy", "scikit-learn", "opendp", "dpmondrian")
     return {
         "processor": _processor(),
         "cores": str(os.cpu_count()),

@@ -63,7 +63,8 @@ SHARE_NAMES = MappingProxyType(
         "interval": "interval size",
         "splits": "splits",
         "counts": "counts",
-        "bridges": "bridges",
+        "cells": "cells",
+        "clusters": "clusters",
         "centres": "centres",
     }
 )
@@ -90,6 +91,11 @@ _STYLES = {
     "lsh_splits_published": Style("#009E73", "^", _STRIPES, ":"),
     "fast_lloyd": Style("#882255", "D"),
     "pe_means": Style("#CC79A7", "P"),
+    "kmeans_10": Style("#8A8A8A", "", line="--"),
+    "noisy_grid": Style("#F0E442", "h"),
+    "mst": Style("#999933", "<"),
+    "aim": Style("#117733", ">"),
+    "dpm_release": Style("#332288", "p"),
     "dpm_paper": Style("#0072B2", "X", "....", "-."),
     "dpm": Style("#0072B2", "o"),
     "dpm_k": Style("#D55E00", "*"),

@@ -23,7 +23,7 @@ from dpmondrian_lab.pages.tables import make_table, markdown_table, timing_markd
 from dpmondrian_lab.pages.targets import TARGETS
 from dpmondrian_lab.pages.values import Values, fill
 
-__all__ = ["page_text", "write_page"]
+__all__ = ["kept_parts", "page_text", "repetitions", "write_page"]
 
 
 def write_page(store: Store) -> Path:
@@ -51,10 +51,10 @@ def page_text(rows: Mapping[str, list[Row]], machine: Mapping[str, str]) -> str:
         "completeness": ", ".join(_completeness(name, group) for name, group in rows.items()),
         "settings_budget": _settings(rows["budget"]),
         "failed": _failed([row for group in rows.values() for row in group]),
-        **{f"runs_{name}": _repetitions(group) for name, group in rows.items()},
+        **{f"runs_{name}": repetitions(group) for name, group in rows.items()},
     }
     text = files("dpmondrian_lab.pages").joinpath("templates", "page.md").read_text(encoding="utf-8")
-    return fill(_kept_parts(text, {name for name, group in rows.items() if group}), Values(given, kopt, timing))
+    return fill(kept_parts(text, {name for name, group in rows.items() if group}), Values(given, kopt, timing))
 
 
 def _table(rows: list[Row], name: str) -> str:
@@ -62,7 +62,7 @@ def _table(rows: list[Row], name: str) -> str:
     return markdown_table(make_table(shown)).strip() if shown else "Not measured."
 
 
-def _kept_parts(text: str, measured: set[str]) -> str:
+def kept_parts(text: str, measured: set[str]) -> str:
     """Return the template without the parts that need experiments without rows."""
 
     def part(found: re.Match[str]) -> str:
@@ -71,7 +71,7 @@ def _kept_parts(text: str, measured: set[str]) -> str:
     return re.sub(r"<!-- needs: (\w+) -->\n(.*?)<!-- end -->\n", part, text, flags=re.DOTALL)
 
 
-def _repetitions(rows: list[Row]) -> str:
+def repetitions(rows: list[Row]) -> str:
     """Return how many runs each combination has, such as "10 (EM-MC: 3)"."""
     numbers: dict[str, int] = {}
     for row in rows:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from dpmondrian_lab.experiments.rows import Row
 from dpmondrian_lab.pages.names import DIRECTIONS, TABLE_METRICS, data_set_order
-from dpmondrian_lab.peers.registry import EVALUATED
+from dpmondrian_lab.peers.registry import ALGORITHMS
 
 __all__ = ["Cell", "Grouped", "Summary", "best_algorithms", "grouped", "number", "summaries", "summarise"]
 
@@ -65,7 +65,7 @@ def grouped(rows: Iterable[Row]) -> Grouped:
     for row in rows:
         found.setdefault((row.run.data_set, row.run.algorithm), []).append(row)
     data_sets = data_set_order({row.run.data_set for row in rows})
-    known = list(EVALUATED) + sorted({row.run.algorithm for row in rows}.difference(EVALUATED))
+    known = list(ALGORITHMS) + sorted({row.run.algorithm for row in rows}.difference(ALGORITHMS))
     return {(d, a): found[d, a] for d in data_sets for a in known if (d, a) in found}
 
 
@@ -100,7 +100,7 @@ def best_algorithms(line: Mapping[str, Summary], metric: str) -> set[str]:
     competing = {
         algorithm: summary.mean
         for algorithm, summary in line.items()
-        if algorithm in EVALUATED and EVALUATED[algorithm].competes and summary.values and not summary.n_failed
+        if algorithm in ALGORITHMS and ALGORITHMS[algorithm].competes and summary.values and not summary.n_failed
     }
     if not competing:
         return set()

@@ -120,10 +120,10 @@ def _paper_text(paper: Published) -> str:
 
 def _algorithms(table: Table) -> list[str]:
     """Return the algorithms in the order of `grouped`, also those that not every data set has."""
-    from dpmondrian_lab.peers.registry import EVALUATED
+    from dpmondrian_lab.peers.registry import ALGORITHMS
 
     found = dict.fromkeys(algorithm for _, _, algorithm in table)
-    return [key for key in EVALUATED if key in found] + [key for key in found if key not in EVALUATED]
+    return [key for key in ALGORITHMS if key in found] + [key for key in found if key not in ALGORITHMS]
 
 
 def _lines(table: Table) -> list[tuple[str, str]]:

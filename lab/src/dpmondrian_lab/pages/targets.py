@@ -8,9 +8,11 @@ from pathlib import Path
 from types import MappingProxyType
 
 from dpmondrian.common.whole_files import write_file
+from dpmondrian_lab.experiments.catalogue import BEYOND, EXPERIMENTS
 from dpmondrian_lab.experiments.rows import Row
 from dpmondrian_lab.experiments.store import Store
 from dpmondrian_lab.pages.figures.bars import figure1, figure5
+from dpmondrian_lab.pages.figures.beyond import nulls_figure, ratio_figure, suite_figure
 from dpmondrian_lab.pages.figures.curves import clusters_figure, epsilon_figure, rows_figure
 from dpmondrian_lab.pages.figures.heat_maps import figure4
 from dpmondrian_lab.pages.figures.shares import figure6
@@ -18,7 +20,7 @@ from dpmondrian_lab.pages.published import TABLE_DATA_SETS
 from dpmondrian_lab.pages.summary import grouped, summaries
 from dpmondrian_lab.pages.tables import Table, csv_table, make_table, markdown_table
 
-__all__ = ["TARGETS", "Target"]
+__all__ = ["GROUPS", "TARGETS", "Target"]
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,11 @@ def _figure(
     return Target(experiment, lambda rows, folder: draw(rows, folder / "figures"), True, own, foreign)
 
 
+def _text_only(experiment: str) -> Target:
+    """Return a target that only the page shows."""
+    return Target(experiment, lambda rows, folder: [])
+
+
 TARGETS: Mapping[str, Target] = MappingProxyType(
     {
         "table2": _table("table2"),
@@ -97,5 +104,18 @@ TARGETS: Mapping[str, Target] = MappingProxyType(
         "epsilon": _figure("epsilon", epsilon_figure),
         "rows": _figure("rows", rows_figure),
         "clusters": _figure("clusters", clusters_figure),
+        "real_k": _figure("real_k", ratio_figure),
+        "real_found": _text_only("real_found"),
+        "real_times": _text_only("real_times"),
+        "suite": _figure("suite", suite_figure),
+        "nulls": _figure("nulls", nulls_figure),
     }
 )
+
+GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "all": tuple(name for name in TARGETS if TARGETS[name].experiment in EXPERIMENTS),
+        "real": tuple(name for name in TARGETS if TARGETS[name].experiment in BEYOND),
+    }
+)
+"""Targets that make a page together: the paper's evaluation, and what goes beyond it."""

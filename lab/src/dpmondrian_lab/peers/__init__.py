@@ -9,6 +9,7 @@ from dpmondrian_lab.peers.em_mc import EMMC
 from dpmondrian_lab.peers.fast_lloyd import FastLloyd
 from dpmondrian_lab.peers.kmeans import KMeans
 from dpmondrian_lab.peers.lsh_splits import LSHSplits
+from dpmondrian_lab.peers.noisy_grid import NoisyGrid
 from dpmondrian_lab.peers.pe_means import PEMeans
 
-__all__ = ["EMMC", "DPLloyd", "FastLloyd", "KMeans", "LSHSplits", "PEMeans"]
+__all__ = ["EMMC", "DPLloyd", "FastLloyd", "KMeans", "LSHSplits", "NoisyGrid", "PEMeans"]

@@ -72,20 +72,8 @@ class _Cells:
     exact_sums: NDArray[np.int64] = field(repr=False)
 
 
-class DPLloyd(Peer):
-    """DP-Lloyd: k-means with a fixed, small number of noisy steps. Pure epsilon.
-
-    Parameters
-    ----------
-    n_clusters, epsilon, bounds, variant, expected_rows, random_state
-        As in `Peer`. ``variant="as_published"`` is diffprivlib 0.6's KMeans, with its exchanged budgets.
-
-    Examples
-    --------
-    >>> rows = np.vstack([np.full((500, 2), 20.0), np.full((500, 2), 80.0)])
-    >>> DPLloyd(2, 5.0, bounds=(0, 100)).fit(rows).cluster_centers_.shape
-    (2, 2)
-    """
+class PurePeer(Peer):
+    """A peer with pure epsilon: it takes no delta."""
 
     def __init__(
         self,
@@ -103,6 +91,22 @@ class DPLloyd(Peer):
 
     def _check_delta(self) -> float:
         return 0.0
+
+
+class DPLloyd(PurePeer):
+    """DP-Lloyd: k-means with a fixed, small number of noisy steps. Pure epsilon.
+
+    Parameters
+    ----------
+    n_clusters, epsilon, bounds, variant, expected_rows, random_state
+        As in `Peer`. ``variant="as_published"`` is diffprivlib 0.6's KMeans, with its exchanged budgets.
+
+    Examples
+    --------
+    >>> rows = np.vstack([np.full((500, 2), 20.0), np.full((500, 2), 80.0)])
+    >>> DPLloyd(2, 5.0, bounds=(0, 100)).fit(rows).cluster_centers_.shape
+    (2, 2)
+    """
 
     def _plan(self, settings: PeerSettings, n_columns: int) -> LabPlan:
         budget = StepBudget.of(settings, n_columns)

@@ -15,12 +15,12 @@ from operator import add
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.dpm.centres import merge_leaves
-from dpmondrian.privacy import GAUSSIAN, LAPLACE, ROWS, Draw, Kind, PlannedDraw
+from dpmondrian.privacy import GAUSSIAN, LAPLACE, ROWS, Draw, Kind, PlannedDraw, check_noise_fits
 from dpmondrian_lab.peers.base import Centres, Peer, PeerSettings
 from dpmondrian_lab.peers.joint import GAUSSIAN_SLACK, least_multiplier
 from dpmondrian_lab.peers.lab_door import LabDoor
 from dpmondrian_lab.peers.lab_plan import JOINT, MAX_COVER, LabPlan, max_cover_epsilon
+from dpmondrian_lab.peers.merging import merge_leaves
 from dpmondrian_lab.peers.rows import FixedPointRows, middle_place, nearest_centre
 
 __all__ = ["AVERAGES", "CANDIDATES", "CANDIDATE_COUNT", "CLUSTER_SIZE", "EMMC", "Budget", "Lattices"]
@@ -182,7 +182,7 @@ class EMMC(Peer):
         return LabPlan(settings.epsilon, settings.delta, JOINT, draws, defects=defects)
 
     def _cluster(self, rows: FixedPointRows, door: LabDoor, settings: PeerSettings) -> Centres:
-        door.check_noise_fits(float(_reach(rows, np.ones(1))[0]))
+        check_noise_fits(door.plan, door.rows_per_person, float(_reach(rows, np.ones(1))[0]))
         lattices = Lattices.of(settings, rows.grid.n_columns)
         project = _published_projection if settings.published else _projection
         points = project(rows, door, lattices.n_columns)

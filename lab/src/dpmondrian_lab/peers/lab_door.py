@@ -19,13 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.exceptions import BudgetError, DataError
-from dpmondrian.privacy import LAPLACE, MOST_PARTS_OF_SUMS, Door, Draw, Ledger, in_whole_units
+from dpmondrian.privacy import LAPLACE, Door, Draw, Ledger, in_whole_units
 from dpmondrian.privacy.mechanisms import Sampler
 from dpmondrian_lab.peers.cover.max_cover import LARGEST_LOGARITHM, CoverScale, max_cover
 from dpmondrian_lab.peers.cover.published_cover import published_cover
 from dpmondrian_lab.peers.lab_plan import LabLedger, LabPlan
 
 __all__ = ["LabDoor", "LabSampler"]
+
+MOST_PARTS_OF_MEANS = 2**12
+"""Means are below 2**50: times this, with noise, they fit 64 bits."""
 
 
 class LabSampler(Sampler):
@@ -44,6 +47,10 @@ class LabSampler(Sampler):
         draw = published_cover if published else max_cover
         return draw(points, scales, picks_per_scale, exponent, self._bits.child(*purpose))
 
+    def public_seed(self, *purpose: str | int) -> list[int]:
+        """Return a seed for a generator whose numbers protect nothing."""
+        return [int(word) for word in self._bits.child("public", *purpose).words(4)]
+
 
 class LabDoor(Door):
     """A door for peers. Its plan may have defects, which are then part of the statement."""
@@ -52,6 +59,10 @@ class LabDoor(Door):
     _ledger_type: ClassVar[type[Ledger]] = LabLedger
     _sampler: LabSampler
     plan: LabPlan
+
+    def public_randomness(self, *purpose: str | int) -> np.random.Generator:
+        """Return a generator for choices that do not depend on the data and protect nothing, such as a start."""
+        return np.random.default_rng(self._sampler.public_seed(*purpose))
 
     def fine_counts(self, draw: Draw, level: int, exact_counts: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return noisy numbers of rows as `counts` does, in parts of a row where the noise was drawn in parts of a row.
@@ -126,7 +137,7 @@ class LabDoor(Door):
             scales = published_scales
             scale = float((scales.min(axis=1) / reach).min())
         inverse = float((self.rows_per_person * reach / scales.min(axis=1)).max())
-        parts = self._parts(planned, float(scales.min()), exact_means.shape[1], MOST_PARTS_OF_SUMS)
+        parts = self._parts(planned, float(scales.min()), exact_means.shape[1], MOST_PARTS_OF_MEANS)
         largest = float(scales.max()) * parts
         self._write(planned, self.rows_per_person, scale, largest, inverse, exact_means.size)
 

@@ -46,7 +46,7 @@ class LabPlan(Plan):
     @classmethod
     def of(cls, plan: Plan, defects: tuple[str, ...]) -> Self:
         """Return a plan of the core with defects."""
-        return cls(plan.epsilon, plan.delta, plan.currency, plan.draws, plan.accountant, defects)
+        return cls(plan.epsilon, plan.delta, plan.currency, plan.draws, plan.stages, defects=defects)
 
     def cost_of(self, mechanism: str, multiplier: float, delta: float = 0.0) -> float:
         """Return what a mechanism costs at a noise scale of `multiplier` sensitivities."""

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.dpm.centres import merge_leaves
 from dpmondrian.privacy import GAUSSIAN, LAPLACE, RADII, ROWS, Draw, Kind, PlannedDraw
 from dpmondrian_lab.peers.base import Centres, Peer, PeerSettings
 from dpmondrian_lab.peers.joint import GAUSSIAN_SLACK, least_multiplier
 from dpmondrian_lab.peers.lab_door import LabDoor
 from dpmondrian_lab.peers.lab_plan import JOINT, LabPlan
+from dpmondrian_lab.peers.merging import merge_leaves
 from dpmondrian_lab.peers.rows import FixedPointRows, middle_place
 
 __all__ = ["COUNT", "LEAF_SUMS", "MEAN_COUNT", "MEAN_SUM", "LSHSplits", "leaf_noise", "mean_noise"]

@@ -14,17 +14,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.dpm.centres import merge_leaves
 from dpmondrian.privacy import GAUSSIAN, ROWS, Draw, Kind, PlannedDraw
 from dpmondrian_lab.peers.ball import drawn_into_ball, packed_in_ball
 from dpmondrian_lab.peers.base import Centres, Peer, PeerSettings
 from dpmondrian_lab.peers.joint import GAUSSIAN_SLACK, least_multiplier
 from dpmondrian_lab.peers.lab_door import LabDoor
 from dpmondrian_lab.peers.lab_plan import JOINT, LabPlan
+from dpmondrian_lab.peers.merging import merge_leaves
 from dpmondrian_lab.peers.nearest import Candidates
 from dpmondrian_lab.peers.rows import FixedPointRows
 
-__all__ = ["ROW_COUNT", "VOTES", "PEMeans"]
+__all__ = ["ROW_COUNT", "VOTES", "PEMeans", "weighted_means"]
 
 ROW_COUNT = Draw("row count", Kind.NOISE, ROWS)
 """All rows."""
@@ -106,7 +106,7 @@ class PEMeans(Peer):
             noisy_votes = door.fine_counts(VOTES, generation, exact_votes)
             kept, weights = _believed(noisy_votes, noisy_total, k)
             seed = int(door.public_randomness("k-means", generation).integers(2**31))
-            centres, sizes = _weighted_means(candidates[kept], weights, k, seed)
+            centres, sizes = weighted_means(candidates[kept], weights, k, _KMEANS_STARTS, seed)
             if (weights**2).sum() < len(candidates) * door.deviation(VOTES, generation) ** 2:
                 n_mutants = max(n_mutants // 2, _LEAST_MUTANTS)
             candidates = _mutated(centres, n_mutants, radius, door.public_randomness("mutation", generation))
@@ -128,11 +128,11 @@ def _believed(
     return kept, np.maximum(noisy_votes[kept], 1.0)
 
 
-def _weighted_means(
-    places: NDArray[np.float64], weights: NDArray[np.float64], n_clusters: int, seed: int
+def weighted_means(
+    places: NDArray[np.float64], weights: NDArray[np.float64], n_clusters: int, n_starts: int, seed: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the centres and sizes of weighted k-means on released candidates and votes."""
-    label = merge_leaves(places, weights, n_clusters, _KMEANS_STARTS, seed)
+    """Return the centres and sizes of weighted k-means on released places and weights."""
+    label = merge_leaves(places, weights, n_clusters, n_starts, seed)
     sizes = np.bincount(label, weights).astype(np.float64)
     sums = np.stack([np.bincount(label, weights * column) for column in places.T], axis=1)
     return sums / sizes[:, None], sizes

@@ -26,8 +26,9 @@ class Algorithm:
         For programs, files and the command line.
     name : str
         For tables and pictures.
-    kind : {"ours", "peer", "published", "not private"}
-        A peer is our version of somebody else's algorithm. Published ones are as their authors wrote them, mistakes included.
+    kind : {"ours", "peer", "foreign", "published", "not private"}
+        A peer is our version of somebody else's algorithm. A foreign one is somebody else's code, whose promise was read and found
+        right, but not proved here. Published ones are as their authors wrote them, mistakes included.
     estimator : str
         Module and class, which is imported when one is made.
     fixed : mapping
@@ -38,6 +39,10 @@ class Algorithm:
         A fit takes half a minute and more: fewer repetitions.
     left_out_on : tuple of str
         Data sets on which it takes too long; the page of results says how long.
+    most_columns : int or None
+        It is for tables of at most so many columns; None: any number.
+    needs : str
+        Module and function that says, as a sentence, why it cannot run here; empty if it always can.
     """
 
     key: str
@@ -48,6 +53,8 @@ class Algorithm:
     evaluated: bool = True
     slow: bool = False
     left_out_on: tuple[str, ...] = ()
+    most_columns: int | None = None
+    needs: str = ""
 
     @property
     def private(self) -> bool:
@@ -64,6 +71,10 @@ class Algorithm:
         """Whether it may be called the best private algorithm."""
         return self.private and self.sound
 
+    def why_missing(self) -> str:
+        """Return why it cannot run here, as a sentence; empty if it can."""
+        return str(_named(self.needs)()) if self.needs else ""
+
     def make(self, facts: Mapping[str, Any], parameters: Mapping[str, Any] | None = None) -> Any:
         """Return a new estimator, with ``fit`` and ``cluster_centers_``.
 
@@ -74,11 +85,16 @@ class Algorithm:
         parameters : mapping, optional
             Parameters of its own; a wrong one is an error.
         """
-        module, _, name = self.estimator.partition(":")
-        estimator = getattr(import_module(module), name)
+        estimator = _named(self.estimator)
         taken = set(estimator._get_param_names())
         known = {fact: value for fact, value in facts.items() if fact in taken}
         return estimator(**{**known, **self.fixed, **(parameters or {})})
+
+
+def _named(text: str) -> Any:
+    """Return what a text such as "module:name" names."""
+    module, _, name = text.partition(":")
+    return getattr(import_module(module), name)
 
 
 def _peer(key: str, name: str, estimator: str, **more: Any) -> Algorithm:
@@ -94,6 +110,20 @@ def _dpm(key: str, name: str, evaluated: bool = True, **fixed: Any) -> Algorithm
     return Algorithm(key, name, "ours", f"{_DPM}:DPM", fixed, evaluated)
 
 
+def _synthetic(key: str, **fixed: Any) -> Algorithm:
+    module = f"{_PEERS}.synthetic"
+    return Algorithm(
+        key,
+        f"{key.upper()} + KMeans",
+        "foreign",
+        f"{module}:SyntheticKMeans",
+        {"generator": key, **fixed},
+        evaluated=False,
+        slow=True,
+        needs=f"{module}:why_missing",
+    )
+
+
 _FINDS_K: dict[str, Any] = {"n_clusters": None}
 
 ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
@@ -101,6 +131,9 @@ ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
         algorithm.key: algorithm
         for algorithm in (
             Algorithm("kmeans", "KMeans", "not private", f"{_PEERS}:KMeans"),
+            Algorithm(
+                "kmeans_10", "KMeans, best of 10", "not private", f"{_PEERS}.kmeans:ScaledKMeans", evaluated=False
+            ),
             _peer("dp_lloyd", "DP-Lloyd", "DPLloyd"),
             _published("dp_lloyd_published", "DP-Lloyd", "DPLloyd"),
             _peer("em_mc", "EM-MC", "EMMC"),
@@ -109,6 +142,9 @@ ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
             _published("lsh_splits_published", "LSH-Splits", "LSHSplits"),
             _peer("fast_lloyd", "FastLloyd", "FastLloyd"),
             _peer("pe_means", "PE-means", "PEMeans", slow=True, left_out_on=("synth_100d",)),
+            _peer("noisy_grid", "Noisy grid", "NoisyGrid", evaluated=False, most_columns=3),
+            _synthetic("mst"),
+            _synthetic("aim", n_bins=32),
             Algorithm(
                 "dpm_published",
                 "DPM, as published",
@@ -118,9 +154,17 @@ ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
             ),
             _dpm("dpm_paper", "DPM, paper's variant", variant="paper", **_FINDS_K),
             _dpm("dpm", "DPM", **_FINDS_K),
+            Algorithm(
+                "dpm_release",
+                "DPM, one release",
+                "ours",
+                f"{_PEERS}.one_release:OneRelease",
+                evaluated=False,
+                needs=f"{_PEERS}.one_release:why_missing",
+            ),
             _dpm("dpm_k", "DPM, k given"),
             _dpm("dpm_pure", "DPM, pure epsilon", evaluated=False, delta=0.0, **_FINDS_K),
-            _dpm("dpm_pld", "DPM, accountant pld", evaluated=False, accountant="pld", **_FINDS_K),
+            _dpm("dpm_zcdp", "DPM, accountant zcdp", evaluated=False, accountant="zcdp", **_FINDS_K),
         )
     }
 )

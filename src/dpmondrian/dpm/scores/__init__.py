@@ -6,9 +6,7 @@ Scores are whole numbers of *score steps*: a score of the paper times the node's
 
 from __future__ import annotations
 
-from dpmondrian.dpm.scores.centreness import centreness, centreness_slopes
-from dpmondrian.dpm.scores.combine import Score
-from dpmondrian.dpm.scores.steps import STEPS
-from dpmondrian.dpm.scores.valley import ValleyScore, window_widths
+from dpmondrian.dpm.scores.combine import STEPS, Score, centreness, centreness_slopes
+from dpmondrian.dpm.scores.variance import VarianceScore
 
-__all__ = ["STEPS", "Score", "ValleyScore", "centreness", "centreness_slopes", "window_widths"]
+__all__ = ["STEPS", "Score", "VarianceScore", "centreness", "centreness_slopes"]

@@ -1,4 +1,4 @@
-"""The score of a cut: centreness plus weighted emptiness (paper, definition 8)."""
+"""The score of a cut: few rows near it (emptiness), and enough rows on both sides (centreness); paper, definitions 6 to 8."""
 
 from __future__ import annotations
 
@@ -9,12 +9,85 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.dpm.scores.centreness import centreness, centreness_change, centreness_slopes
-from dpmondrian.dpm.scores.emptiness import emptiness, emptiness_change
-from dpmondrian.dpm.scores.steps import STEPS
-from dpmondrian.kernels.compiled import cut_scores, first_cut
+from dpmondrian.kernels.scores import cut_scores, first_cut
 
-__all__ = ["NodeCuts", "Score"]
+__all__ = ["STEPS", "NodeCuts", "Score", "centreness", "centreness_slopes", "emptiness", "node_cuts"]
+
+STEPS = 2**16
+"""Score steps in a score of 1 for one row."""
+
+
+def emptiness(window: NDArray[np.int64], noisy_count: int, weight: float = 1.0) -> NDArray[np.int64]:
+    """Return ``weight * (1 - window / noisy_count)`` in score steps.
+
+    Parameters
+    ----------
+    window : int64 array
+        Rows |s| inside the interval around each cut.
+    noisy_count : int
+        Released count of the node, positive.
+    weight : float
+        The paper's alpha.
+    """
+    return _weight_steps(weight) * (noisy_count - window)
+
+
+def emptiness_change(weight: float = 1.0) -> tuple[int, int]:
+    """Return the interval of changes when one row is added: a row lies inside a window or it does not.
+
+    Privacy
+    -------
+    ``|s|`` grows by 0 or 1 at a fixed released count, so the score moves by ``[-weight, 0]`` (times
+    `STEPS`): in the paper's units ``alpha / noisy_count``. Argument: ``docs/privacy/splits.md``; tests that
+    try to break it: ``tests/privacy/test_score_range.py``.
+    """
+    return -_weight_steps(weight), 0
+
+
+def _weight_steps(weight: float) -> int:
+    return round(weight * STEPS)
+
+
+def centreness(smaller_side: NDArray[np.int64], noisy_count: int, t: float, q: float) -> NDArray[np.int64]:
+    """Return the centreness of cuts in score steps.
+
+    The paper's two branches, with m rows on the smaller side and n the noisy count: ``m * t / (n * q)``
+    up to ``m = n * q``, then ``(t - 2q) / (1 - 2q) + m * (1 - t) / (n / 2 - n * q)``. For ``t >= 2q`` the first is
+    the steeper one, so their minimum is the same function; it is capped at 1 where m exceeds n / 2.
+
+    Parameters
+    ----------
+    smaller_side : int64 array
+        ``min(r, |S| - r)`` with both sides counted (default), or the paper's ``min(r, n - r)``.
+    noisy_count : int
+        Released count of the node, positive.
+    t, q : float
+        ``t >= 2q > 0``.
+    """
+    outer, inner, start = centreness_slopes(t, q)
+    rising = np.minimum(outer * smaller_side, round(start * noisy_count) + inner * smaller_side)
+    return np.minimum(rising, STEPS * noisy_count)
+
+
+def centreness_change(t: float, q: float, two_sided: bool = True) -> tuple[int, int]:
+    """Return the interval of changes when one row is added.
+
+    Privacy
+    -------
+    A concave, increasing function of m whose steepest slope is ``t / q`` (times `STEPS`). With both sides
+    counted, a new row raises m by 0 or 1: ``[0, t/q]``. With the paper's ``min(r, n - r)`` it may also lower
+    m by 1: ``[-t/q, t/q]``. Argument: ``docs/privacy/splits.md``; tests that try to break it:
+    ``tests/privacy/test_score_range.py``.
+    """
+    outer, _, _ = centreness_slopes(t, q)
+    return (0 if two_sided else -outer), outer
+
+
+def centreness_slopes(t: float, q: float) -> tuple[int, int, float]:
+    """Return the outer slope, the inner slope and the inner branch's start, in score steps per row."""
+    outer = round(STEPS * t / q)
+    inner = min(outer, round(STEPS * (1.0 - t) / (0.5 - q)))
+    return outer, inner, STEPS * (t - 2.0 * q) / (1.0 - 2.0 * q)
 
 
 @dataclass(frozen=True)
@@ -43,6 +116,23 @@ class _Positions:
     def __call__(self, pick: int) -> tuple[int, int]:
         column = bisect_right(self.begin, pick) - 1
         return column, int(first_cut(self.low[column], self.stride)) + self.stride * (pick - self.begin[column])
+
+
+def node_cuts(
+    exact_histograms: NDArray[np.int64],
+    scores: NDArray[np.int64],
+    begin: NDArray[np.int64],
+    totals: NDArray[np.int64],
+    low: NDArray[np.int64],
+    stride: int,
+) -> list[NodeCuts]:
+    """Return the cuts of several nodes, whose scores a kernel wrote one after the other; `begin` says where each column's begin."""
+    cuts = []
+    lows = low.tolist()
+    for k, (total, ends) in enumerate(zip(totals.tolist(), begin.tolist(), strict=True)):
+        position = _Positions([end - ends[0] for end in ends], lows[k], stride)
+        cuts.append(NodeCuts(scores[ends[0] : ends[-1]], exact_histograms[k], total, position))
+    return cuts
 
 
 @dataclass(frozen=True)
@@ -91,12 +181,7 @@ class Score:
             exact_histograms, low, high, stride, noisy_counts, self.two_sided, (outer, inner), starts, STEPS,
             -emptiness_change(self.alpha)[0],
         )  # fmt: skip
-        cuts = []
-        lows = low.tolist()
-        for k, (total, ends) in enumerate(zip(totals.tolist(), begin.tolist(), strict=True)):
-            position = _Positions([end - ends[0] for end in ends], lows[k], stride)
-            cuts.append(NodeCuts(scores[ends[0] : ends[-1]], exact_histograms[k], total, position))
-        return cuts
+        return node_cuts(exact_histograms, scores, begin, totals, low, stride)
 
     @property
     def change(self) -> tuple[int, int]:

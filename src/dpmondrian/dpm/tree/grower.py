@@ -61,7 +61,8 @@ class SplitRule:
     Attributes
     ----------
     score_cuts : callable
-        From the exact histograms of nodes, their noisy counts and boxes (low, high) to the cuts that each may take.
+        From a level to what scores its cuts: from the exact histograms of nodes, their noisy counts and boxes (low, high) to the cuts
+        that each may take.
     max_depth : int
         Number of levels (the paper's tau_r).
     size_limit : callable
@@ -75,7 +76,7 @@ class SplitRule:
         not spent.
     """
 
-    score_cuts: ScoreCuts
+    score_cuts: Callable[[int], ScoreCuts]
     max_depth: int
     size_limit: Callable[[int, int], float]
     selection_range: Callable[[int, int], int]
@@ -119,7 +120,7 @@ def grow(engine: Engine, door: Door, grid: Grid, rule: SplitRule, noisy_total: i
     for level in range(rule.max_depth):
         limit = rule.size_limit(noisy_total, level + 1)
         open_nodes = [node for node in open_nodes if node.noisy_count >= 2 * limit]
-        cuts = _cuts(histograms, nodes, grid, rule, open_nodes)
+        cuts = _cuts(histograms, nodes, grid, rule, level, open_nodes)
         open_nodes = [node for node, node_cuts in zip(open_nodes, cuts, strict=True) if node_cuts.exact_scores.size]
         cuts = [node_cuts for node_cuts in cuts if node_cuts.exact_scores.size]  # public: a box of one code has no cut
         if not open_nodes:
@@ -146,16 +147,17 @@ def grow(engine: Engine, door: Door, grid: Grid, rule: SplitRule, noisy_total: i
 
 
 def _cuts(
-    histograms: NodeHistograms, nodes: list[Node], grid: Grid, rule: SplitRule, open_nodes: list[Node]
+    histograms: NodeHistograms, nodes: list[Node], grid: Grid, rule: SplitRule, level: int, open_nodes: list[Node]
 ) -> list[NodeCuts]:
     """Return the cuts of each node with their exact scores."""
     cuts: list[NodeCuts] = []
+    score_cuts = rule.score_cuts(level)
     for batch, exact_histograms in histograms.of(nodes, open_nodes):
         low, high = np.array([node.low for node in batch]), np.array([node.high for node in batch])
         if not rule.within_box:
             low, high = np.zeros_like(low), np.tile(grid.n_codes, (len(batch), 1))
         counts = np.minimum([node.noisy_count for node in batch], _LARGEST_COUNT)
-        cuts += rule.score_cuts(exact_histograms, counts, low, high)
+        cuts += score_cuts(exact_histograms, counts, low, high)
     return cuts
 
 

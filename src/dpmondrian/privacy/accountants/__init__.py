@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dpmondrian.privacy.accountants.pld import PLD_SLACK, Composition, Priced, least_factor
+from dpmondrian.privacy.accountants.pld import PLD_SLACK, Composition, Priced, bounded_range_delta, n_steps
+from dpmondrian.privacy.accountants.staged import Stages
 from dpmondrian.privacy.accountants.zcdp import (
     bounded_range_rho,
     gaussian_multiplier,
@@ -15,10 +16,12 @@ __all__ = [
     "PLD_SLACK",
     "Composition",
     "Priced",
+    "Stages",
+    "bounded_range_delta",
     "bounded_range_rho",
     "gaussian_multiplier",
     "gaussian_rho",
-    "least_factor",
+    "n_steps",
     "rho_from_epsilon",
     "smallest_met",
 ]

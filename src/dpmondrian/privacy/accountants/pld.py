@@ -6,7 +6,7 @@ noise by a Gaussian loss. Losses add up. Selections and pure draws are put on a 
 small; the Gaussian part is added in closed form, and no tail is cut off but by underflow, which does not matter for a delta
 of at least 1e-300. Proof: ``docs/privacy/pld.md``.
 
-`dpmondrian.privacy.second_accountant` prices a plan again, by other people's code.
+`dpmondrian_lab.audit.second_accountant` prices a plan again, by other people's code.
 """
 
 from __future__ import annotations
@@ -28,10 +28,13 @@ from dpmondrian.privacy.draws import EXPONENTIAL, GAUSSIAN
 __all__ = [
     "PLD_SLACK",
     "Composition",
+    "Floats",
     "Priced",
     "bounded_range_delta",
+    "bounded_range_half",
     "discreteness",
-    "least_factor",
+    "gaussian_deltas",
+    "mirrored",
     "n_steps",
 ]
 
@@ -42,7 +45,6 @@ for rounding."""
 _GRID = 2048
 """Steps of the grid up to the largest loss of the selections and pure draws together."""
 _TOLERANCE = 1e-10
-_FACTOR_STEPS = 20
 _ORDER_STEPS = 16
 _ROOT_HALF = math.sqrt(0.5)
 _LARGEST_EXPONENT = 700.0
@@ -134,21 +136,11 @@ class Composition:
         """Return the same with one more pure draw."""
         return replace(self, pure=(*self.pure, epsilon)) if epsilon > 0.0 else self
 
-    def scaled(self, factor: float) -> Composition:
-        """Return what the same draws cost with `factor` times the noise."""
-        return replace(
-            self,
-            ranges=tuple(epsilon / factor for epsilon in self.ranges),
-            pure=tuple(epsilon / factor for epsilon in self.pure),
-            mu=self.mu / factor,
-            rho=self.rho / factor**2,
-        )
-
     def delta(self, epsilon: float) -> float:
         """Return a delta, rounded up, at which the composed draws are (epsilon, delta)-private, for any real epsilon."""
         losses, probabilities = _finite_losses(self.ranges, self.pure)
         rest = epsilon - losses
-        deltas = _zcdp_deltas(rest, self.rho) if self.rho > 0.0 else _gaussian_deltas(rest, self.mu)
+        deltas = _zcdp_deltas(rest, self.rho) if self.rho > 0.0 else gaussian_deltas(rest, self.mu)
         return min(1.0, self.failure + float(np.dot(probabilities, deltas)))
 
     def epsilon(self, delta: float) -> float:
@@ -169,23 +161,6 @@ class Composition:
             middle = 0.5 * (low + high)
             low, high = (low, middle) if self.delta(middle) <= delta else (middle, high)
         return high
-
-
-def least_factor(composition: Composition, epsilon: float, delta: float) -> float:
-    """Return about the least factor, rounded up, by which all noise may be multiplied so that it fits the budget."""
-
-    def fits(factor: float) -> bool:
-        return composition.scaled(factor).delta(epsilon) <= delta
-
-    low, high = 0.5, 1.0
-    while not fits(high):
-        low, high = high, 2.0 * high
-    while fits(low):
-        low, high = 0.5 * low, low
-    for _ in range(_FACTOR_STEPS):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if fits(middle) else (middle, high)
-    return high
 
 
 def discreteness(scale: float, n_values: int, mu: float, log_tail: float) -> float:
@@ -231,9 +206,9 @@ def _finite_losses(ranges: tuple[float, ...], pure: tuple[float, ...]) -> tuple[
     total = math.fsum(ranges) + math.fsum(pure)
     step, composed = total / _GRID, np.ones(1)
     for epsilon in ranges:
-        composed = np.convolve(composed, _mirrored(_bounded_range_half(epsilon, step), step))
+        composed = np.convolve(composed, mirrored(bounded_range_half(epsilon, step), step))
     for epsilon in pure:
-        composed = np.convolve(composed, _mirrored(_response_half(epsilon, step), step))
+        composed = np.convolve(composed, mirrored(_response_half(epsilon, step), step))
     reach = len(composed) // 2
     return step * np.arange(-reach, reach + 1, dtype=np.float64), composed
 
@@ -244,7 +219,7 @@ def n_steps(epsilon: float, step: float) -> int:
     return n if n * step >= epsilon else n + 1
 
 
-def _bounded_range_half(epsilon: float, step: float) -> Floats:
+def bounded_range_half(epsilon: float, step: float) -> Floats:
     """Return the probabilities of the grid's losses 0, step, ..., of a selection, from losses of at least 0 alone.
 
     The loss within a step is moved to the two ends of the step with the same probabilities under both laws.
@@ -272,13 +247,13 @@ def _response_half(epsilon: float, step: float) -> Floats:
     return half
 
 
-def _mirrored(half: Floats, step: float) -> Floats:
+def mirrored(half: Floats, step: float) -> Floats:
     """Return the probabilities of negative losses too: loss -x occurs ``exp(-x)`` times as often as loss x."""
     negative = half * np.exp(-np.arange(len(half)) * step)
     return np.concatenate([negative[:0:-1], [half[0] + negative[0]], half[1:]])
 
 
-def _gaussian_deltas(epsilons: Floats, mu: float) -> Floats:
+def gaussian_deltas(epsilons: Floats, mu: float) -> Floats:
     """Return the least deltas of Gaussian noise of multiplier ``1 / mu``, for any real epsilons.
 
     ``delta = Phi(mu/2 - epsilon/mu) - exp(epsilon) * Phi(-mu/2 - epsilon/mu)``. Where the two terms are nearly equal, their common

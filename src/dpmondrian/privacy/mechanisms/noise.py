@@ -1,9 +1,8 @@
-# mypy: disable-error-code="no-untyped-def, no-untyped-call"
 """Discrete Laplace and discrete Gaussian noise: exact laws on the integers, a vector at a time.
 
 The samplers are those of Canonne, Kamath and Steinke (2020), "The Discrete Gaussian for Differential Privacy":
 a geometric draw with a random sign, and for the Gaussian an acceptance test. A *try* is compiled and decides
-by floating point with error bounds; where it is in doubt (about once in 2**30 tries) the same try is decided
+by floating point with error bounds (`compiled`); where it is in doubt (about once in 2**30 tries) the same try is decided
 exactly, on the same random bits (`exact`). Bits come from any `BitSource`, so a seeded research run executes
 the code of a secure run.
 """
@@ -14,17 +13,15 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from dpmondrian.privacy.mechanisms.bits import BitSource
-from dpmondrian.privacy.mechanisms.exact import RELATIVE_ERROR, LazyUniform
+from dpmondrian.privacy.mechanisms.compiled import ACCEPTED, REJECTED, WORDS_PER_TRY, fill
+from dpmondrian.privacy.mechanisms.exact import LazyUniform
 
 __all__ = ["discrete_gaussian", "discrete_laplace"]
 
 _TWO_64 = 2.0**64
-_WORDS_PER_TRY = 3  # magnitude, sign, acceptance
-_REJECTED, _ACCEPTED, _IN_DOUBT = 0, 1, 2
 
 
 def discrete_laplace(scales: NDArray[np.float64], bits: BitSource) -> NDArray[np.int64]:
@@ -55,66 +52,20 @@ def _draw(scales: NDArray[np.float64], gaussian: bool, bits: BitSource) -> NDArr
     draws = np.empty(scales.size, dtype=np.int64)
     filled = 0
     while filled < scales.size:
-        words = bits.words(_WORDS_PER_TRY * (2 * (scales.size - filled) + 8))
-        filled, used, in_doubt = _fill(scales, gaussian, words, draws, filled)
+        words = bits.words(WORDS_PER_TRY * (2 * (scales.size - filled) + 8))
+        filled, used, in_doubt = fill(scales, gaussian, words, draws, filled)
         if in_doubt:
             value, status = _exact_try(
-                words[used - _WORDS_PER_TRY : used], Fraction(float(scales[filled])), gaussian, bits
+                words[used - WORDS_PER_TRY : used], Fraction(float(scales[filled])), gaussian, bits
             )
-            if status == _ACCEPTED:
+            if status == ACCEPTED:
                 draws[filled] = value
                 filled += 1
     return draws
 
 
-@njit(nogil=True, cache=True)
-def _fill(scales, gaussian, words, draws, filled):
-    """Fill `draws` until it is full, the words run out or a try is in doubt; return how far it came."""
-    used = 0
-    while filled < draws.size and used + _WORDS_PER_TRY <= words.size:
-        value, status = _try(words[used], words[used + 1], words[used + 2], scales[filled], gaussian)
-        used += _WORDS_PER_TRY
-        if status == _IN_DOUBT:
-            return filled, used, True
-        if status == _ACCEPTED:
-            draws[filled] = value
-            filled += 1
-    return filled, used, False
-
-
-@njit(nogil=True, cache=True)
-def _try(magnitude_word, sign_word, acceptance_word, scale, gaussian):
-    """Return a value and whether it is accepted, rejected or in doubt."""
-    laplace_scale = math.floor(scale) + 1.0 if gaussian else scale
-    # The true U lies in [word, word + 1) / 2**64; the half moves to the middle of that interval.
-    prefix = np.float64(magnitude_word)
-    logarithm = -math.log((prefix + 0.5) / _TWO_64)
-    position = laplace_scale * logarithm
-    error = laplace_scale * (1.0 / (prefix + 0.25) + RELATIVE_ERROR * (1.0 + logarithm))
-    magnitude = math.floor(position)
-    if magnitude_word == 0 or position - magnitude <= error or magnitude + 1.0 - position <= error:
-        return np.int64(0), _IN_DOUBT
-    negative = (sign_word & np.uint64(1)) == np.uint64(1)
-    if negative and magnitude == 0:  # else zero would come up twice, once with each sign
-        return np.int64(0), _REJECTED
-    value = np.int64(-magnitude) if negative else np.int64(magnitude)
-    if not gaussian:
-        return value, _ACCEPTED
-    shift = scale * scale / laplace_scale
-    distance = abs(magnitude - shift)
-    exponent = distance * distance / (2.0 * scale * scale)
-    # The difference is off by a few units in the last place of its terms, which the square magnifies.
-    slack = RELATIVE_ERROR * (1.0 + exponent + (distance + shift) * distance / (scale * scale))
-    threshold = math.exp(-exponent)
-    uniform = np.float64(acceptance_word) / _TWO_64
-    margin = threshold * min(slack, 1.0) + 2.0 / _TWO_64 + uniform * 2.0**-52
-    if abs(uniform - threshold) <= margin:
-        return value, _IN_DOUBT
-    return value, _ACCEPTED if uniform < threshold else _REJECTED
-
-
 def _exact_try(words: NDArray[np.uint64], scale: Fraction, gaussian: bool, bits: BitSource) -> tuple[int, int]:
-    """Return what `_try` would return with unlimited precision, drawing further bits where it must."""
+    """Return what a compiled try would give with unlimited precision, drawing further bits where it must."""
     magnitude_word, sign_word, acceptance_word = (int(word) for word in words)
     laplace_scale = Fraction(math.floor(scale) + 1) if gaussian else scale
     uniform = LazyUniform(magnitude_word, bits)
@@ -123,9 +74,9 @@ def _exact_try(words: NDArray[np.uint64], scale: Fraction, gaussian: bool, bits:
         magnitude += 1
     negative = sign_word & 1 == 1
     if negative and magnitude == 0:
-        return 0, _REJECTED
+        return 0, REJECTED
     value = -magnitude if negative else magnitude
     if not gaussian:
-        return value, _ACCEPTED
+        return value, ACCEPTED
     exponent = (magnitude - scale**2 / laplace_scale) ** 2 / (2 * scale**2)
-    return value, _ACCEPTED if LazyUniform(acceptance_word, bits).below_exp(exponent) else _REJECTED
+    return value, ACCEPTED if LazyUniform(acceptance_word, bits).below_exp(exponent) else REJECTED

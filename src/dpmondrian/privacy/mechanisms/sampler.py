@@ -29,9 +29,12 @@ _SELECTION = {EXPONENTIAL: exponential_mechanism, PERMUTE_AND_FLIP: permute_and_
 
 
 def _opendp() -> Any:
-    """Return OpenDP, imported when secure bits are first made, before anything is drawn: it takes a fifth of a second."""
+    """Return OpenDP, imported when secure bits are first made, before anything is drawn; its prelude would load scikit-learn."""
     try:
-        import opendp.prelude
+        import opendp.domains
+        import opendp.measurements
+        import opendp.metrics
+        import opendp.mod
     except MemoryError:
         raise
     except Exception as error:  # of whatever kind: OpenDP raises a bare Exception if its library cannot be loaded
@@ -39,18 +42,18 @@ def _opendp() -> Any:
             f"OpenDP, which draws the noise, could not be loaded ({error.args[-1] if error.args else type(error).__name__}). Nothing "
             "was drawn. If memory is scarce, free some or raise the limit of this process (ulimit -v) or container; otherwise reinstall opendp."
         ) from None
-    return opendp.prelude
+    return opendp
 
 
 @lru_cache(maxsize=64)
 def _opendp_measurement(mechanism: str, scale: float) -> Any:
     """Return OpenDP's measurement; building one takes longer than a call, and plans repeat their scales."""
     dp = _opendp()
-    dp.enable_features("contrib")
-    domain = dp.vector_domain(dp.atom_domain(T="i64"))
+    dp.mod.enable_features("contrib")
+    domain = dp.domains.vector_domain(dp.domains.atom_domain(T="i64"))
     if mechanism == GAUSSIAN:
-        return dp.m.make_gaussian(domain, dp.l2_distance(T="i64"), scale=scale)
-    return dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=scale)
+        return dp.measurements.make_gaussian(domain, dp.metrics.l2_distance(T="i64"), scale=scale)
+    return dp.measurements.make_laplace(domain, dp.metrics.l1_distance(T="i64"), scale=scale)
 
 
 def opendp_noise(mechanism: str, scale: float, size: int) -> NDArray[np.int64]:
@@ -80,7 +83,3 @@ class Sampler:
     def person_key(self) -> NDArray[np.uint64]:
         """Return two uniform words."""
         return self._bits.child("key of persons").words(2).copy()  # a part would keep the words of later draws alive
-
-    def public_seed(self, *purpose: str | int) -> list[int]:
-        """Return a seed for a generator whose numbers protect nothing."""
-        return [int(word) for word in self._bits.child("public", *purpose).words(4)]

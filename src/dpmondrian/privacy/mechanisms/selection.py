@@ -1,4 +1,3 @@
-# mypy: disable-error-code="no-untyped-def, no-untyped-call"
 """Choosing one candidate by its integer score: exponential mechanism and permute-and-flip.
 
 Both draw from their exact law. OpenDP's noisy max does too, but its rejection sampler needs 8 ms for
@@ -8,22 +7,19 @@ drew permute-and-flip while charging the exponential mechanism's price (opendp/o
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from itertools import accumulate
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from dpmondrian.privacy.mechanisms.bits import BitSource
+from dpmondrian.privacy.mechanisms.compiled import invert
 from dpmondrian.privacy.mechanisms.exact import RELATIVE_ERROR, LazyUniform, exp_bounds
 
 __all__ = ["exponential_mechanism", "permute_and_flip"]
 
 _TWO_64 = 2.0**64
-_NEGLIGIBLE = 40.0
-"""Candidates this many scales below the best weigh ``exp(-40) < 2**-57`` of it: left out at first."""
 
 
 def exponential_mechanism(scores: NDArray[np.int64], scale: float, bits: BitSource) -> int:
@@ -36,40 +32,8 @@ def exponential_mechanism(scores: NDArray[np.int64], scale: float, bits: BitSour
     Argument: ``docs/privacy/selection.md``; broken by: ``tests/privacy/test_selection_law.py``.
     """
     word = int(bits.words(1)[0])
-    index = _invert(scores, scale, word / _TWO_64)
+    index = invert(scores, scale, word / _TWO_64)
     return index if index >= 0 else _settle_selection(scores, Fraction(scale), word, bits)
-
-
-@njit(nogil=True, cache=True)
-def _invert(scores, scale, uniform):
-    """Return the index at which the running sum of weights passes ``uniform`` of the total, or -1 if unsure.
-
-    Unsure is within a margin that covers rounding in the weights and in the sum, the candidates left out as
-    negligible, and the bits of the uniform number that are not drawn yet.
-    """
-    best = scores[0]
-    for score in scores:
-        best = max(best, score)
-    negligible = best - np.int64(math.ceil(min(_NEGLIGIBLE * scale, 2.0**62)))
-    index = np.empty(scores.size, dtype=np.int64)
-    cumulative = np.empty(scores.size)
-    total, size = 0.0, 0
-    for i in range(scores.size):
-        if scores[i] > negligible:
-            total += math.exp(np.float64(scores[i] - best) / scale)
-            index[size], cumulative[size] = i, total
-            size += 1
-    target = uniform * total
-    margin = (RELATIVE_ERROR + scores.size * (2.0**-50 + math.exp(-_NEGLIGIBLE))) * total
-    position = np.searchsorted(cumulative[:size], target, side="right")
-    if position == size or target + margin >= cumulative[position]:
-        return -1
-    if position > 0 and target - margin <= cumulative[position - 1]:
-        return -1
-    # At the very start only candidates left out before the first kept one could still be meant.
-    if position == 0 and index[0] > 0 and target <= margin:
-        return -1
-    return index[position]
 
 
 def _settle_selection(scores: NDArray[np.int64], scale: Fraction, word: int, bits: BitSource) -> int:

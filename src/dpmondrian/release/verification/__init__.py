@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from dpmondrian.release.verification.checks import Check, Verification, refused, verify
+from dpmondrian.release.verification.checks import Check, Verification, refused, settings_of, verify
+from dpmondrian.release.verification.shape import Fault
 
-__all__ = ["Check", "Verification", "refused", "verify"]
+__all__ = ["Check", "Fault", "Verification", "refused", "settings_of", "verify"]

@@ -10,8 +10,8 @@ them. A release that was made up as a whole, with a price of its own, does not c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dpmondrian.dpm import Settings, check_columns, checked_settings, make_plan
@@ -19,14 +19,18 @@ from dpmondrian.exceptions import DPMondrianError
 from dpmondrian.privacy import Plan
 from dpmondrian.release.statement import SECURE, make_statement
 from dpmondrian.release.verification.ledger import ledger_faults, price_faults
-from dpmondrian.release.verification.shape import centre_faults, size_faults, tree_faults
+from dpmondrian.release.verification.shape import (
+    Fault,
+    cell_faults,
+    centre_faults,
+    partition_faults,
+    profile_faults,
+    size_faults,
+    tree_faults,
+)
 
 if TYPE_CHECKING:
-    from dpmondrian.release.origin import Account
     from dpmondrian.release.release import Release
-    from dpmondrian.release.unit import Unit
-
-__all__ = ["Check", "Verification", "refused", "verify"]
 
 OK, FAILED, OPEN = "ok", "failed", "not checkable"
 
@@ -34,64 +38,36 @@ _TOLERANCE = 1e-9
 """Sums of up to 10^5 floats are off by less, and no promise changes by more than a billionth of itself."""
 
 
-class Charge(Protocol):
-    """An entry of an account: what was released for it, and whose privacy that cost."""
-
-    @property
-    def id(self) -> str:
-        """Its own name."""
-        ...
-
-    @property
-    def release(self) -> str | None:
-        """Digest of what was released for it."""
-        ...
-
-    @property
-    def unit(self) -> Unit:
-        """Whose privacy was spent."""
-        ...
-
-
 class ChargedAccount(Protocol):
-    """What a check must know of a budget, which lies in a room above this one."""
+    """The account of a data set, which lies in a room above this one."""
 
-    @property
-    def data_set(self) -> str:
-        """Name of the data set."""
-        ...
-
-    @property
-    def entries(self) -> Sequence[Charge]:
-        """All charges."""
-        ...
-
-    def account_of(self, entry: str) -> Account:
-        """Return the account before and after a charge."""
+    def faults(self, release: Release) -> Iterator[Fault]:
+        """Yield what it says otherwise than a release."""
         ...
 
 
 @dataclass(frozen=True)
 class Check:
-    """One check: its name, whether it is "ok", "failed" or "not checkable", and why."""
+    """One check: its name, whether it is "ok", "failed" or "not checkable", and why, as a key of the catalogue with its values."""
 
     name: str
     state: str
-    words: str
+    key: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def words(self) -> str:
+        """Why, in a sentence without its full stop."""
+        from dpmondrian.show.texts import check_text
+
+        return check_text(self)
 
 
 @dataclass(frozen=True)
 class Verification:
-    """What was checked of a release.
+    """What was checked of a release."""
 
-    Attributes
-    ----------
-    digest : str or None
-        Digest of what the file holds; None if it has not even the form of a release.
-    checks : tuple of Check
-    """
-
-    digest: str | None
+    digest: str | None  # of what the file holds; None if it has not even the form of a release
     checks: tuple[Check, ...]
 
     @property
@@ -102,104 +78,104 @@ class Verification:
     @property
     def verdict(self) -> str:
         """What follows, in one sentence."""
-        n_failed, n_open = len(self.failed), sum(check.state == OPEN for check in self.checks)
-        if n_failed:
-            return f"Do not rely on this file: {n_failed} of {len(self.checks)} checks failed."
-        return f"The release is consistent: {len(self.checks) - n_open} checks passed, and {n_open} statements rest on the publisher's word."
+        from dpmondrian.show.texts import verdict_text
+
+        return verdict_text(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain JSON values."""
-        return {"holds": not self.failed, "verdict": self.verdict, **asdict(self)}
+        checks = [{"name": check.name, "state": check.state, "words": check.words} for check in self.checks]
+        return {"holds": not self.failed, "verdict": self.verdict, "digest": self.digest, "checks": checks}
 
 
 def refused(reason: str) -> Verification:
     """Return the result for a file that has not the form of a release."""
-    return Verification(None, (Check("form", FAILED, reason.rstrip(".")),))
+    return Verification(None, (_result("form", [reason.rstrip(".")]),))
 
 
 def verify(release: Release, stated_digest: str, budget: ChargedAccount | None = None) -> Verification:
-    """Return what holds of a release.
-
-    Parameters
-    ----------
-    release : Release
-        Of the right form, as `Release.parsed` returns it.
-    stated_digest : str
-        The digest in its file.
-    budget : BudgetState, optional
-        The account of its data set.
-    """
+    """Return what holds of a release of the right form, as `Release.parsed` returns it with the digest in its file."""
     digest = release.digest()
-    checks = [Check("form", OK, "all fields of a release are present, and no others")]
-    checks.append(_result("digest", "it matches the content", _digest_faults(digest, stated_digest)))
-    settings = _settings_of(release)
+    checks = [_result("form"), _result("digest", [] if digest == stated_digest else [Fault("digest")])]
+    settings = _settings_or_fault(release)
     if isinstance(settings, Settings):
         checks += _checks_of_content(release, settings)
     else:
-        checks.append(Check("parameters", FAILED, settings))
-    checks.append(_account_check(release))
+        checks.append(_result("parameters", [settings]))
+    charged = release.origin.account is not None
+    checks.append(_result("account", _account_faults(release)) if charged else _left_open("account"))
     if budget is not None:
-        checks.append(
-            _result("budget", "the account was charged for exactly this release", _budget_faults(release, budget))
-        )
-    checks += _words_of_the_holder(release, budget)
+        checks.append(_result("budget", budget.faults(release)))
+    checks += [_left_open("noise"), _left_open("errors"), _left_open("origin", "" if budget is None else ".charged")]
+    if release.privacy.bounds_epsilon == 0.0:
+        checks.append(_left_open("bounds"))
     return Verification(digest, tuple(checks))
 
 
-def _result(name: str, words: str, faults: Iterable[str]) -> Check:
-    """Return a check that fails for its first fault."""
+def _result(name: str, faults: Iterable[Fault | str] = ()) -> Check:
+    """Return a check that fails for its first fault; some come in words."""
     fault = next(iter(faults), None)
-    return Check(name, OK, words) if fault is None else Check(name, FAILED, fault)
+    if fault is None:
+        return Check(name, OK, f"verify.{name}")
+    fault = Fault("sentence", {"sentence": fault}) if isinstance(fault, str) else fault
+    return Check(name, FAILED, f"fault.{fault.key}", fault.values)
 
 
-def _settings_of(release: Release) -> Settings | str:
-    """Return the checked parameters of the run, or why they are none."""
+def _left_open(name: str, case: str = "") -> Check:
+    """Return what no check can show: it rests on the publisher's word."""
+    return Check(name, OPEN, f"verify.open.{name}{case}")
+
+
+def settings_of(release: Release) -> Settings:
+    """Return the checked parameters of the run; raise `DPMondrianError` or TypeError if they are none."""
     privacy = release.privacy
+    settings = checked_settings(
+        epsilon=privacy.epsilon,
+        delta=privacy.delta,
+        bounds=release.schema,
+        variant=privacy.variant,
+        rows_per_person=privacy.rows_per_person,
+        accountant=privacy.accountant,
+        **release.parameters,
+    )
+    check_columns(release.schema, settings)
+    return settings.for_columns(len(release.schema.centre_columns))
+
+
+def _settings_or_fault(release: Release) -> Settings | Fault:
+    """Return the checked parameters of the run, or why they are none."""
     try:
-        settings = checked_settings(
-            epsilon=privacy.epsilon,
-            delta=privacy.delta,
-            bounds=release.schema,
-            variant=privacy.variant,
-            rows_per_person=privacy.rows_per_person,
-            accountant=privacy.accountant,
-            **release.parameters,
-        )
-        check_columns(release.schema, settings)
+        return settings_of(release)
     except TypeError:
-        return "the parameters are not valid parameters of DPM"
+        return Fault("parameters")
     except DPMondrianError as error:
-        return f"a parameter breaks its rule: {str(error).rstrip('.'):.200}"
-    return settings
+        return Fault("rule", {"error": f"{str(error).rstrip('.'):.200}"})
 
 
 def _checks_of_content(release: Release, settings: Settings) -> Iterator[Check]:
     try:
         plan = make_plan(settings)
     except (DPMondrianError, ArithmeticError, ValueError):
-        yield Check("parameters", FAILED, "no plan can be made with these parameters")
+        yield _result("parameters", [Fault("plan")])
         return
     stated = release.parameters == {"on_missing": release.parameters["on_missing"]} | settings.beyond_privacy()
-    faults = [] if stated else ["the parameters are not written in the way a run writes them"]
-    yield _result("parameters", "they are valid", faults)
-    make: dict[str, tuple[str, Callable[[], Iterable[str]]]] = {
-        "statement": ("it follows from the parameters", lambda: _statement_faults(release, settings, plan)),
-        "ledger": ("its draws match the plan", lambda: ledger_faults(release, settings, plan)),
-        "price": ("noise, costs, rho, epsilon and delta are consistent", lambda: price_faults(release.privacy)),
-        "tree": ("its cuts are within the bounds and its levels", lambda: tree_faults(release, settings)),
-        "sizes": ("they add up, within their errors", lambda: size_faults(release, settings)),
-        "centres": ("they are within the bounds", lambda: centre_faults(release, settings)),
+    yield _result("parameters", [] if stated else [Fault("stated")])
+    faults: dict[str, Callable[[], Iterable[Fault | str]]] = {
+        "statement": lambda: _statement_faults(release, settings, plan),
+        "ledger": lambda: ledger_faults(release, settings, plan),
+        "price": lambda: price_faults(release.privacy, plan),
+        "tree": lambda: tree_faults(release, settings),
+        "sizes": lambda: size_faults(release, settings),
+        "centres": lambda: centre_faults(release, settings),
+        "cells": lambda: cell_faults(release, settings),
+        "rule": lambda: partition_faults(release, settings),
+        "profiles": lambda: profile_faults(release, settings),
     }
-    for name, (words, faults_of) in make.items():
-        yield _result(name, words, faults_of())
+    for name, faults_of in faults.items():
+        yield _result(name, faults_of())
 
 
-def _digest_faults(digest: str, stated: str) -> Iterator[str]:
-    if digest != stated:
-        yield "the digest in the file does not match its content"
-
-
-def _statement_faults(release: Release, settings: Settings, plan: Plan) -> Iterator[str]:
+def _statement_faults(release: Release, settings: Settings, plan: Plan) -> Iterator[Fault]:
     """Yield which fields of the statement do not follow from the parameters.
 
     Not compared: the ledger, and rho, which is its sum and has checks of its own; the version, of which nothing follows.
@@ -215,23 +191,14 @@ def _statement_faults(release: Release, settings: Settings, plan: Plan) -> Itera
         settings.person_id,
         privacy.earlier_fits,
     )
-    for item in fields(privacy):
-        if item.name not in ("entries", "rho", "version") and getattr(privacy, item.name) != getattr(
-            expected, item.name
-        ):
-            yield f"{item.name!r} of the statement does not follow from the parameters"
+    for name in (item.name for item in fields(privacy) if item.name not in ("entries", "rho", "version")):
+        if getattr(privacy, name) != getattr(expected, name):
+            yield Fault("statement", {"field": repr(name)})
     if (privacy.rho is None) != (expected.rho is None):
-        yield "'rho' of the statement is present without zCDP, or missing"
+        yield Fault("rho")
 
 
-def _account_check(release: Release) -> Check:
-    account = release.origin.account
-    if account is None:
-        return Check("account", OPEN, "no budget was charged, so there is no account of this data set")
-    return _result("account", "before, charge and after add up, within the total", _account_faults(release))
-
-
-def _account_faults(release: Release) -> Iterator[str]:
+def _account_faults(release: Release) -> Iterator[Fault]:
     """Yield what is wrong with the account; the charge may hold the price of bounds estimated before, or a part of it."""
     account, privacy = release.origin.account, release.privacy
     assert account is not None
@@ -242,41 +209,6 @@ def _account_faults(release: Release) -> Iterator[str]:
         total, before, after = (getattr(cost, name) for cost in (account.total, account.before, account.after))
         slack = _TOLERANCE * max(after, least)
         if not least - slack <= after - before <= most + slack:
-            yield f"the account was not charged the {name} of the release"
+            yield Fault("not_charged", {"cost": name})
         if after > total + _TOLERANCE * max(total, after):
-            yield f"the account is overdrawn: its {name} is more than its total"
-
-
-def _budget_faults(release: Release, budget: ChargedAccount) -> Iterator[str]:
-    """Yield what the account of the data set says otherwise."""
-    digest = release.digest()
-    paid = [entry for entry in budget.entries if entry.release == digest]
-    if len(paid) != 1:
-        yield (
-            "the budget file has no charge for a release with this digest"
-            if not paid
-            else ("the budget file has several charges for this digest")
-        )
-        return
-    if paid[0].unit != release.privacy.unit:
-        yield "the budget file was charged for another unit of privacy"
-    if budget.data_set != release.origin.data_set:
-        yield "the budget file belongs to a data set with another name"
-    if budget.account_of(paid[0].id) != release.origin.account:
-        yield "the account in the release does not match the budget file"
-
-
-def _words_of_the_holder(release: Release, budget: ChargedAccount | None) -> Iterator[Check]:
-    """Yield what no check can show."""
-    yield Check(
-        "noise", OPEN, "that the values were drawn from rows, as the ledger says, rests on the publisher's word"
-    )
-    yield Check(
-        "errors",
-        OPEN,
-        "the standard errors of sizes and centres, and the strengths of cuts, rest on the publisher's word",
-    )
-    known = "day, version" if budget is not None else "day, name of the data set, version"
-    yield Check("origin", OPEN, f"{known} and number of earlier fits rest on the publisher's word")
-    if release.privacy.bounds_epsilon == 0.0:
-        yield Check("bounds", OPEN, "that bounds and categories were public knowledge rests on the publisher's word")
+            yield Fault("overdrawn", {"cost": name})

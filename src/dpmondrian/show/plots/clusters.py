@@ -6,6 +6,7 @@ Only released values are drawn, so the picture may be published.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,18 +15,16 @@ from numpy.typing import NDArray
 from dpmondrian.common.checks import nearest_names
 from dpmondrian.exceptions import ParameterError
 from dpmondrian.release import Release
-from dpmondrian.schema import Indicator
+from dpmondrian.schema import Indicator, Notation
 from dpmondrian.show.plots.drawing import pyplot
 from dpmondrian.show.report.palette import LIGHT, look_of
 from dpmondrian.show.report.scales import default_columns, leaf_boxes, places
-from dpmondrian.show.texts.columns import column_label
-from dpmondrian.show.texts.facts import counted_text
+from dpmondrian.show.texts.facts import column_label, counted_text
 from dpmondrian.show.words import ENGLISH, Words
 from dpmondrian.show.words.numbers import number, plain_number, short_names
 
-__all__ = ["plot_clusters"]
-
 _SHAPES = ("o", "s", "D", "^")
+_WRITTEN_TICKS = 4  # at most so many dates fit below an axis
 _TEXT, _EDGE = "#1b2530", "#55616e"
 _LARGEST, _FEW, _MANY = 1500.0, 12, 150
 """Area of the largest mark in square points; up to so many clusters have their sizes, or at least their numbers, written."""
@@ -101,6 +100,9 @@ def _set_up(axes: Any, release: Release, across: int, upwards: int | None, words
         scale = "log" if column.log else "linear"
         axes.set(**{f"{axis}scale": scale, f"{axis}lim": (column.lower, column.upper)})
         axes.set(**{f"{axis}label": _plain(column_label(column, names[j], words))})
+        if column.notation is not None and column.notation.text(column.lower) is not None:  # dates, times, bands
+            getattr(axes, f"{axis}axis").set_major_formatter(partial(_written, column.notation))
+            axes.locator_params(axis=axis, nbins=_WRITTEN_TICKS)
         if isinstance(column, Indicator):
             axes.set(
                 **{
@@ -114,6 +116,10 @@ def _set_up(axes: Any, release: Release, across: int, upwards: int | None, words
     title = title if privacy.releasable else words("plot.not_releasable", title=title)
     axes.set_title(title, fontsize=10, color=_TEXT)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def _written(notation: Notation, value: float, _: int) -> str:
+    return notation.text(value) or ""
 
 
 def _plain(text: str) -> str:

@@ -8,8 +8,6 @@ from typing import Any
 
 from dpmondrian.exceptions import PlotsMissingError
 
-__all__ = ["drawing", "pyplot"]
-
 _LOOK: Any = {
     "figure.dpi": 120,
     "savefig.dpi": 120,

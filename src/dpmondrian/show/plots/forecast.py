@@ -15,13 +15,9 @@ from dpmondrian.show.words import ENGLISH, Words
 if TYPE_CHECKING:
     from dpmondrian.planning import CentreError, Design, Forecast
 
-__all__ = ["plot_forecast"]
+_TIMES = np.geomspace(0.1, 10.0, 9)  # epsilons that are drawn, times the one that was asked for
 
-_TIMES = np.geomspace(0.1, 10.0, 25)
-"""Epsilons that are drawn, times the one that was asked for."""
-
-_SAME = 0.1
-"""Columns whose errors differ by no more than this share have one line together."""
+_SAME = 0.1  # columns whose errors differ by no more than this share have one line together
 
 _NAMES_IN_LEGEND = 3
 _MOST_PER_CENT = 100.0
@@ -79,11 +75,11 @@ def _curves(
     forecast: Forecast, epsilons: NDArray[np.float64], rows: float, groups: list[list[int]]
 ) -> NDArray[np.float64]:
     """Return the half widths of 95 % intervals in per cent, one line per group of columns and then that of sizes."""
-    from dpmondrian.planning import centre_errors, count_error, interval_factor
+    from dpmondrian.planning import centre_errors, interval_factor, size_error
 
     def at(design: Design) -> list[float]:
         errors, factor = centre_errors(design, spread=forecast.spread), interval_factor(design)
-        size = 100.0 * count_error(design).half_width / design.cluster_rows
+        size = 100.0 * size_error(design).half_width / design.cluster_rows
         return [factor * errors[group[0]].percent_of_range for group in groups] + [size]
 
     asked = forecast.design.settings.epsilon

@@ -1,6 +1,6 @@
-"""The two drawings of the report: where everything lies, for the template to write as SVG.
+"""The map of cuts: where everything lies, for the template to write as SVG.
 
-The script of the report moves the marks of the first drawing when other columns are chosen; `mondrian_data` is what it needs.
+The script of the report moves its marks when other columns are chosen; `mondrian_data` is what it needs.
 Places are given from 0 to 1 between the bounds, so the script knows nothing of logarithms or digits.
 """
 
@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.schema import Column, Indicator
-from dpmondrian.show.report.clusters import value_texts
+from dpmondrian.schema import Column
+from dpmondrian.show.report.cards import mean_texts
 from dpmondrian.show.report.palette import look_of, shape_path
 from dpmondrian.show.report.scales import (
     Axis,
@@ -26,16 +26,8 @@ from dpmondrian.show.report.scales import (
     places,
 )
 from dpmondrian.show.report.selection import Shown
-from dpmondrian.show.texts.columns import column_notes
-from dpmondrian.show.words.numbers import bound_text, clean, size_text
 
-__all__ = ["Frame", "Mondrian", "Profile", "mondrian", "mondrian_data", "profile"]
-
-_STEPS = 10_000
-"""Places are given to the script as whole numbers up to this."""
-
-_FEW_LINES, _FIRST_LINES = 16, 8
-"""Up to `_FEW_LINES` clusters, all lines of the profile are shown at first, else the first ones."""
+_STEPS = 10_000  # places are given to the script as whole numbers up to this
 
 
 @dataclass(frozen=True)
@@ -99,7 +91,6 @@ class Mondrian:
     boxes: tuple[Box, ...]
     dots: tuple[Dot, ...]
     box_opacity: float
-    has_directions: bool
 
 
 def mondrian(shown: Shown) -> Mondrian:
@@ -120,7 +111,6 @@ def mondrian(shown: Shown) -> Mondrian:
         boxes=tuple(_box(frame, cluster, span, x_option, y_option) for cluster, span in spans),
         dots=tuple(_dot(frame, cluster, axes, radius) for cluster, radius in enumerate(_radii(shown))),
         box_opacity=_box_opacity(spans, x_option, y_option),
-        has_directions=bool(np.any(shown.tree.column >= len(shown.centre_columns))),
     )
 
 
@@ -187,10 +177,10 @@ def _dot(frame: Frame, cluster: int, axes: list[Axis], radius: float) -> Dot:
 def mondrian_data(shown: Shown) -> dict[str, Any]:
     """Return what the script needs to show other columns: per option ticks and places, per leaf its box."""
     axes = [_axis(shown, option) for option in range(len(shown.columns) + 1)]
-    texts, release = value_texts(shown), shown.release
-    for number_of_cluster, row in enumerate(texts):
-        size, error = float(release.sizes[number_of_cluster]), float(release.size_errors[number_of_cluster])
-        row.append(size_text(size, error))
+    texts = [
+        [_with_error(shown, *mean_texts(shown, cluster, j)) for j in shown.columns]
+        for cluster in range(shown.n_clusters)
+    ]
     return {
         "ticks": [[[_step(place), text] for place, text in axis.ticks] for axis in axes],
         "centres": [
@@ -209,82 +199,9 @@ def mondrian_data(shown: Shown) -> dict[str, Any]:
     }
 
 
+def _with_error(shown: Shown, value: str, error: str) -> str:
+    return shown.words("report.map.value", value=value, error=error)
+
+
 def _step(place: float) -> int:
     return round(place * _STEPS)
-
-
-@dataclass(frozen=True)
-class Track:
-    """One column of the profile: a horizontal line from the lower to the upper bound."""
-
-    name: str
-    note: str
-    y: float
-    lower: str
-    upper: str
-
-
-@dataclass(frozen=True)
-class Line:
-    """One cluster of the profile: a line through its centres."""
-
-    cluster: int
-    colour: int
-    shape: int
-    points: tuple[tuple[float, float], ...]
-    whiskers: str
-    is_shown: bool
-
-    @property
-    def path(self) -> str:
-        """The line as an SVG path."""
-        return "M" + "L".join(f"{x:g} {y:g}" for x, y in self.points)
-
-
-@dataclass(frozen=True)
-class Profile:
-    """Centres of all clusters in all columns, scaled to the bounds."""
-
-    frame: Frame
-    tracks: tuple[Track, ...]
-    lines: tuple[Line, ...]
-    all_shown: bool
-
-
-def profile(shown: Shown) -> Profile:
-    """Return the drawing with one track per column and one line per cluster."""
-    step = 46.0
-    tracks = [_track(shown, j, round(26.0 + step * i, 1)) for i, j in enumerate(shown.columns)]
-    longest = max(len(text) for track in tracks for text in (track.name, track.note))
-    frame = Frame(width=930.0, height=10.0 + step * len(tracks), left=34.0 + 7.6 * max(longest, 8), right=22.0)
-    axes = [axis_of_column(shown.release, j) for j in shown.columns]
-    heights = [track.y for track in tracks]
-    all_shown = shown.n_clusters <= _FEW_LINES
-    return Profile(
-        frame=frame,
-        tracks=tuple(tracks),
-        lines=tuple(
-            _line(frame, cluster, axes, heights, all_shown or cluster < _FIRST_LINES)
-            for cluster in range(shown.n_clusters)
-        ),
-        all_shown=all_shown,
-    )
-
-
-def _track(shown: Shown, j: int, y: float) -> Track:
-    column = shown.centre_columns[j]
-    if isinstance(column, Indicator):
-        return Track(clean(shown.names[j], 34), shown.words("column.share"), y, "0 %", "100 %")
-    notes = column_notes(column, shown.words, longest_unit=20)
-    return Track(clean(shown.names[j], 34), notes, y, bound_text(column.lower), bound_text(column.upper))
-
-
-def _line(frame: Frame, cluster: int, axes: list[Axis], heights: list[float], is_shown: bool) -> Line:
-    colour, shape = look_of(cluster)
-    points, whiskers = [], []
-    for axis, y in zip(axes, heights, strict=True):
-        points.append((frame.x(float(axis.centre[cluster])), y))
-        low, high = frame.x(float(axis.low[cluster])), frame.x(float(axis.high[cluster]))
-        if high - low > 9.0:  # else the mark hides it
-            whiskers.append(f"M{low:g} {y:g}H{high:g}")
-    return Line(cluster, colour, shape, tuple(points), "".join(whiskers), is_shown)

@@ -11,10 +11,7 @@ from dpmondrian.show.texts.facts import unit_text
 from dpmondrian.show.words import ENGLISH, Words
 from dpmondrian.show.words.numbers import clean, number, plain_number
 
-__all__ = ["Kind", "cost_share", "explanation", "factor", "guarantee_line", "kinds", "lead", "total_epsilon"]
-
-_STRONG, _MODERATE = 1.5, 4.0
-"""Up to these epsilons a promise is called strong, or moderate."""
+_STRONG, _MODERATE = 1.5, 4.0  # up to these epsilons a promise is called strong, or moderate
 
 
 @dataclass(frozen=True)

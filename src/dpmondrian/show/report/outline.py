@@ -5,56 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
-from dpmondrian.dpm.joining import FLAT_STRENGTH
 from dpmondrian.release import Tree
 from dpmondrian.show.report.palette import look_of
 from dpmondrian.show.report.selection import Shown
 from dpmondrian.show.texts.rules import condition_text
-from dpmondrian.show.words.numbers import number, size_text
+from dpmondrian.show.words.numbers import number, size_decimals
 
-__all__ = ["Node", "outline", "strength_words"]
+_DEEPEST = 40  # lists are nested no deeper; browsers do not follow without end
 
-_DEEPEST = 40
-"""Lists are nested no deeper; browsers do not follow without end."""
-
-_OPEN_LEVELS = 2
-"""Levels that are open at first."""
+_OPEN_LEVELS = 2  # levels that are open at first
 
 
 @dataclass(frozen=True)
 class Node:
-    """A node in words, and how many lists begin before and end after it.
+    """A node in words, and how many lists begin before and end after it."""
 
-    Attributes
-    ----------
-    side : str
-        The side of the cut above that the node is, such as "age ≤ 41.5".
-    size : str
-    cut : str
-        Where it is cut further, empty at leaves.
-    strength : str
-        How clearly the two sides are apart, empty where that was not measured.
-    cluster : int
-        Of a leaf, else -1.
-    nested : bool
-        Whether a list of the two sides follows.
-    is_open : bool
-    ends : int
-        Lists that end after this node.
-    """
-
-    side: str
+    side: str  # the side of the cut above that the node is, such as "age ≤ 41.5"
     size: str
-    cut: str
-    strength: str
-    cluster: int
+    cut: str  # where it is cut further, empty at leaves
+    cluster: int  # of a leaf, else -1
     colour: int
     shape: int
-    nested: bool
+    nested: bool  # whether a list of the two sides follows
     is_open: bool
-    ends: int
+    ends: int  # lists that end after this node
 
 
 def outline(shown: Shown) -> Iterator[Node]:
@@ -76,13 +50,12 @@ def outline(shown: Shown) -> Iterator[Node]:
 def _node(tree: Tree, node: int, side: str, nested: bool, is_open: bool, ends: int) -> Node:
     cluster = int(tree.cluster[node])
     colour, shape = look_of(max(cluster, 0))
-    size = size_text(float(tree.size[node]), float(tree.size_error[node]))
+    size = number(float(tree.size[node]), size_decimals(float(tree.size_error[node])))
     is_leaf = tree.column[node] < 0
     return Node(
         side=side,
         size=size,
         cut="" if is_leaf else tree.names[int(tree.column[node])],
-        strength="" if is_leaf else _strength(tree, node),
         cluster=cluster if is_leaf else -1,
         colour=colour,
         shape=shape,
@@ -90,26 +63,3 @@ def _node(tree: Tree, node: int, side: str, nested: bool, is_open: bool, ends: i
         is_open=is_open,
         ends=ends,
     )
-
-
-def _strength(tree: Tree, node: int) -> str:
-    if tree.strength is None or tree.strength_error is None or not np.isfinite(tree.strength[node]):
-        return ""
-    return f"{number(float(tree.strength[node]), 2)} ± {number(float(tree.strength_error[node]), 2)}"
-
-
-def strength_words(shown: Shown) -> str:
-    """Return in words how clearly the clusters are apart, or that it was not measured."""
-    tree, words = shown.tree, shown.words
-    if tree.joins is None or not len(tree.joins.strength):
-        return words("report.tree.unmeasured")
-    n_clusters = len(shown.release.sizes)
-    weakest = tree.joins.undone()[: n_clusters - 1]
-    if not weakest:
-        return words("report.tree.one_cluster")
-    strength, error = min(
-        (float(tree.joins.strength[join]), float(tree.joins.strength_error[join])) for join in weakest
-    )
-    apart = "report.tree.apart" if strength - 2.0 * error > FLAT_STRENGTH else "report.tree.hardly_apart"
-    verdict = words(apart, strength=f"{number(strength, 2)} ± {number(error, 2)}")
-    return f"{words('report.tree.strength', flat=f'{FLAT_STRENGTH:g}')} {verdict}"

@@ -16,29 +16,28 @@ from dpmondrian.release import PrivacyStatement, Release
 from dpmondrian.schema import Category, Column
 from dpmondrian.show.html import asset, harmless_json, policy, template
 from dpmondrian.show.report import guarantee, palette
-from dpmondrian.show.report.clusters import cluster_rows, table_heads
-from dpmondrian.show.report.drawings import mondrian, mondrian_data, profile
-from dpmondrian.show.report.outline import outline, strength_words
+from dpmondrian.show.report.cards import cards
+from dpmondrian.show.report.comparison import everyone
+from dpmondrian.show.report.drawings import mondrian, mondrian_data
+from dpmondrian.show.report.histograms import HEIGHT, WIDTH
+from dpmondrian.show.report.outline import outline
+from dpmondrian.show.report.overview import overview
+from dpmondrian.show.report.segments import segments
 from dpmondrian.show.report.selection import Shown, shown_part
-from dpmondrian.show.texts.columns import column_kind
-from dpmondrian.show.texts.facts import entry_names, neighbours_text, unit_text
+from dpmondrian.show.texts.clusters import hundredths, measured_texts
+from dpmondrian.show.texts.facts import column_kind, entry_names, neighbours_text, unit_text
+from dpmondrian.show.texts.forecast import findable_text
 from dpmondrian.show.words import ENGLISH, Words
-from dpmondrian.show.words.numbers import DASH, bound_text, clean, count, number, plain_number
-
-__all__ = ["PAPER", "render_report"]
+from dpmondrian.show.words.numbers import DASH, bounds_of, clean, count, number, percent, plain_number
 
 PAPER = (
     "Liebenow, J., Schütt, Y., Braun, T., Gehrke, M., Thaeter, F., Mohammadi, E. (2024). DPM: Clustering Sensitive Data "
     "through Separation. ACM Conference on Computer and Communications Security (CCS 2024). arXiv:2307.02969."
 )
 
-_MOST_LEVELS = 40
-"""Categories of one column that the report lists."""
+_MOST_LEVELS = 40  # categories of one column that the report lists
 
 _LONGEST_FULL_NAME = 300
-
-_MOST_ON_PAPER = 8
-"""Columns that fit side by side on paper, those of categories counted twice; with more, clusters are printed as lists."""
 
 
 @dataclass(frozen=True)
@@ -76,9 +75,10 @@ def render_report(release: Release, *, words: Words = ENGLISH) -> str:
 
     Examples
     --------
-    >>> from pathlib import Path
-    >>> release = Release.load("release.json")  # doctest: +SKIP
-    >>> Path("report.html").write_text(render_report(release), encoding="utf-8")  # doctest: +SKIP
+    >>> from dpmondrian import DPM
+    >>> page = render_report(DPM(bounds=(0, 1)).fit([[0.5]] * 1000).release_)
+    >>> page.startswith("<!DOCTYPE html>")  # to be written to a file
+    True
     """
     from markupsafe import Markup
 
@@ -98,7 +98,7 @@ def render_report(release: Release, *, words: Words = ENGLISH) -> str:
 def _sections(shown: Shown) -> dict[str, Any]:
     """Return the values of the template."""
     release, privacy, words = shown.release, shown.release.privacy, shown.words
-    n_rows, heads = float(max(release.sizes.sum(), 0.0)), table_heads(shown)
+    n_rows, every = float(max(release.sizes.sum(), 0.0)), everyone(release)
     return {
         "n_clusters": len(release.sizes),
         "n_rows": n_rows,
@@ -110,14 +110,15 @@ def _sections(shown: Shown) -> dict[str, Any]:
         "sound": math.isfinite(privacy.epsilon),
         "epsilon": guarantee.total_epsilon(privacy),
         "explained": guarantee.explanation(privacy),
-        "heads": heads,
-        "wide": len(heads) + len(release.schema.categories) > _MOST_ON_PAPER,
-        "clusters": cluster_rows(shown),
-        "profile": profile(shown),
+        "findable": findable_text(release, words) if release.found_one else None,
+        "quality": list(_quality(release, words)),
+        "overview": overview(shown, every, release),
+        "cards": cards(shown, every),
+        "segments": segments(shown, every),
+        "picture": (WIDTH, HEIGHT),
         "mondrian": mondrian(shown),
         "nodes": outline(shown),
-        "n_nodes": len(release.tree.column),
-        "strength_words": strength_words(shown),
+        "n_nodes": len(shown.tree.column),
         "kinds": guarantee.kinds(privacy, words),
         "ledger": [_ledger_line(shown, entry) for entry in privacy.entries],
         "cost_head": _cost_head(privacy, words),
@@ -125,7 +126,6 @@ def _sections(shown: Shown) -> dict[str, Any]:
         "parameters": list(_parameters(release, words)),
         "paper": PAPER,
         "digest": release.digest(),
-        "markers": palette.small_marks(shown.n_clusters),
     }
 
 
@@ -151,6 +151,16 @@ def _facts(privacy: PrivacyStatement, n_rows: float, words: Words) -> Iterator[t
     yield "randomness", words(f"randomness.{privacy.randomness}")
     if privacy.earlier_fits:
         yield "earlier_fits", words("earlier_fits", n=privacy.earlier_fits)
+
+
+def _quality(release: Release, words: Words) -> Iterator[tuple[str, str, str]]:
+    """Give name, value and interval of every measure of the clustering."""
+    if release.quality is None or len(release.sizes) == 1:
+        return
+    explained, silhouette = release.quality.explained, release.quality.silhouette
+    yield words("report.figure.explained"), *measured_texts(explained, percent, words)
+    if silhouette is not None:
+        yield words("report.figure.silhouette"), *measured_texts(silhouette, hundredths, words)
 
 
 def _account(release: Release, words: Words) -> str:
@@ -190,7 +200,8 @@ def _public_column(column: Column | Category, words: Words) -> PublicColumn:
     if isinstance(column, Category):
         levels, more = ", ".join(map(clean, column.levels[:_MOST_LEVELS])), len(column.levels) - _MOST_LEVELS
         return PublicColumn(name, kind, words("and_more", listed=levels, n=more) if more > 0 else levels, "")
-    domain = words("column.bounds", lower=bound_text(column.lower), upper=bound_text(column.upper))
+    lower, upper = bounds_of(column)
+    domain = words("column.bounds", lower=lower, upper=upper)
     return PublicColumn(name, kind, domain, clean(column.unit, 60) if column.unit else "")
 
 

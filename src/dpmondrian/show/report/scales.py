@@ -8,20 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.release import Release
-from dpmondrian.schema import Column, Indicator
-from dpmondrian.show.words.numbers import number
-
-__all__ = [
-    "Axis",
-    "Ticks",
-    "axis_of_column",
-    "axis_of_sizes",
-    "columns_by_cuts",
-    "default_columns",
-    "leaf_boxes",
-    "places",
-]
+from dpmondrian.release import Release, Tree
+from dpmondrian.schema import Bands, Column, Indicator
+from dpmondrian.show.words.numbers import clean, number
 
 Ticks = tuple[tuple[float, str], ...]
 
@@ -31,14 +20,7 @@ _MOST_TICKS = 7
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis: its ticks, and where the centres lie on it with their error bars.
-
-    Attributes
-    ----------
-    ticks : tuple of (place, text)
-    centre, low, high : float64 arrays of shape (n_clusters,)
-        Places of the centres, and of the ends of one standard error to either side.
-    """
+    """One axis: its ticks, and the places of the centres with the ends of one standard error to either side."""
 
     ticks: Ticks
     centre: NDArray[np.float64]
@@ -83,6 +65,9 @@ def axis_of_sizes(release: Release) -> Axis:
 def _ticks(column: Column) -> Ticks:
     if isinstance(column, Indicator):
         return tuple((share / 100, f"{share} %") for share in (0, 25, 50, 75, 100))
+    if isinstance(column.notation, Bands):
+        shown = np.unique(np.linspace(0, column.upper, min(_MOST_TICKS, len(column.notation.bands))).round())
+        return _labelled(column, shown, [clean(column.notation.text(place), 12) for place in shown.tolist()])
     return _log_ticks(column) if column.log else _even_ticks(column)
 
 
@@ -95,8 +80,10 @@ def _even_ticks(column: Column) -> Ticks:
     first, last = math.ceil(column.lower / step - 1e-9), math.floor(column.upper / step + 1e-9)
     if last - first > 4 * _MOST_TICKS:  # bounds so close together that their quotients are rounded
         return ()
-    values = np.array([k * step for k in range(first, last + 1)])
-    return _labelled(column, values, [number(float(value), decimals) for value in values])
+    values = [k * step for k in range(first, last + 1)]
+    written = [None if column.notation is None else column.notation.text(value) for value in values]
+    texts = [text or number(value, decimals) for text, value in zip(written, values, strict=True)]
+    return _labelled(column, np.array(values), texts)
 
 
 def _log_ticks(column: Column) -> Ticks:
@@ -124,15 +111,17 @@ def _labelled(column: Column, values: NDArray[np.float64], texts: list[str]) -> 
 
 
 def columns_by_cuts(release: Release) -> list[int]:
-    """Return the columns of centres by how much they are cut: a cut counts half as much on each level further down."""
-    tree, n_columns = release.tree, len(release.schema.centre_columns)
+    """Return the columns of centres by how much they are cut: a cut counts half as much on each level further down.
+
+    Cuts between clusters count, or all cuts where there is but one cluster.
+    """
+    tree, n_columns = _tree_with_cuts(release), len(release.schema.centre_columns)
     weight, depth = np.zeros(n_columns), np.zeros(len(tree.column))
     for node, column in enumerate(tree.column.tolist()):
         if column < 0:
             continue
         depth[[tree.left[node], tree.right[node]]] = depth[node] + 1
-        if column < n_columns:  # not a direction
-            weight[column] += 0.5 ** depth[node]
+        weight[column] += 0.5 ** depth[node]
     is_share = [isinstance(column, Indicator) for column in release.schema.centre_columns]
     return sorted(range(n_columns), key=lambda j: (-weight[j], is_share[j], j))
 
@@ -142,7 +131,7 @@ def default_columns(release: Release) -> tuple[int, int | None]:
 
     Numeric columns that are cut come before shares of categories, which lie at the edges of a map.
     """
-    cut, columns = set(release.tree.column.tolist()), release.schema.centre_columns
+    cut, columns = set(_tree_with_cuts(release).column.tolist()), release.schema.centre_columns
     by_cuts = columns_by_cuts(release)
     by_cuts.sort(
         key=lambda j: (j not in cut, isinstance(columns[j], Indicator))
@@ -151,13 +140,19 @@ def default_columns(release: Release) -> tuple[int, int | None]:
     return (min(first, others[0]), max(first, others[0])) if others else (first, None)
 
 
+def _tree_with_cuts(release: Release) -> Tree:
+    """Return the tree of the clusters, or the whole tree if that has no cuts."""
+    pruned = release.tree.pruned
+    return pruned if pruned.n_leaves > 1 else release.tree
+
+
 def leaf_boxes(release: Release) -> list[tuple[int, dict[int, tuple[float, float]]]]:
-    """Return the cluster of every leaf and its interval in those columns of centres in which it is cut, by cluster.
+    """Return the cluster of every part and its interval in those columns of centres in which it is cut, by cluster.
 
     Between whole numbers the edge is drawn midway, and so it is between being in a category and not, so that no box is
-    without width. Cuts along directions are left out.
+    without width.
     """
-    tree, columns = release.tree, release.schema.centre_columns
+    tree, columns = release.tree.pruned, release.schema.centre_columns
     boxes: dict[int, dict[int, tuple[float, float]]] = {0: {}}
     leaves = []
     for node, j in enumerate(tree.column.tolist()):
@@ -165,12 +160,10 @@ def leaf_boxes(release: Release) -> list[tuple[int, dict[int, tuple[float, float
         if j < 0:
             leaves.append((int(tree.cluster[node]), box))
             continue
-        below, above = box, box
-        if j < len(columns):
-            low, high = box.get(j, (columns[j].lower, columns[j].upper))
-            edge = min(max(_edge(columns[j], float(tree.threshold[node])), low), high)
-            below, above = {**box, j: (low, edge)}, {**box, j: (edge, high)}
-        boxes[int(tree.left[node])], boxes[int(tree.right[node])] = below, above
+        low, high = box.get(j, (columns[j].lower, columns[j].upper))
+        edge = min(max(_edge(columns[j], float(tree.threshold[node])), low), high)
+        boxes[int(tree.left[node])] = {**box, j: (low, edge)}
+        boxes[int(tree.right[node])] = {**box, j: (edge, high)}
     return sorted(leaves, key=lambda leaf: leaf[0])  # stable, so the leaves of a cluster are in the order of its rules
 
 

@@ -7,45 +7,27 @@ from dataclasses import dataclass, replace
 from dpmondrian.release import Release, Tree
 from dpmondrian.schema import Category, Column, Indicator
 from dpmondrian.show.report.scales import columns_by_cuts
-from dpmondrian.show.texts.columns import column_label
-from dpmondrian.show.texts.facts import counted_text
+from dpmondrian.show.texts.facts import column_label, counted_text
 from dpmondrian.show.words import ENGLISH, Words
-from dpmondrian.show.words.numbers import LONGEST_NAME, clean, short_names
-
-__all__ = ["Shown", "shown_part"]
+from dpmondrian.show.words.numbers import LONGEST_NAME, short_names
 
 MOST_CLUSTERS = 1000
-MOST_CELLS, CELLS_PER_CLUSTER = 20_000, 10
-"""Room for the cells of the table; a cluster takes so many beside its own."""
+MOST_CELLS, CELLS_PER_CLUSTER = 10_000, 10  # room for the cells of the table; a cluster takes so many beside its own
 
 LEAST_COLUMNS = 10
-FEW_LEAVES, SHORTER_NAME = 200, 24
-"""With more leaves than this, names, which every rule repeats, are cut shorter."""
+FEW_LEAVES, SHORTER_NAME = 200, 24  # with more leaves than this, names, which every rule repeats, are cut shorter
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A release, with names that are short and harmless, and what of it is shown.
-
-    Attributes
-    ----------
-    n_clusters : int
-        The first, that is largest, so many clusters are shown.
-    columns : tuple of int
-        Columns of centres that are shown, in the order of the table.
-    names, labels : tuple of str
-        Of all columns of centres: names, and what stands at an axis.
-    tree : Tree
-        The tree with these names.
-    words : Words
-    """
+    """A release, with names that are short and harmless, and what of it is shown."""
 
     release: Release
-    n_clusters: int
-    columns: tuple[int, ...]
-    names: tuple[str, ...]
-    labels: tuple[str, ...]
-    tree: Tree
+    n_clusters: int  # the first, that is largest, so many clusters are shown
+    columns: tuple[int, ...]  # columns of centres that are shown, in the order of the table
+    names: tuple[str, ...]  # of all columns of centres
+    labels: tuple[str, ...]  # what stands at the axes of all columns of centres
+    tree: Tree  # with these names
     words: Words
 
     @property
@@ -64,13 +46,12 @@ def shown_part(release: Release, words: Words = ENGLISH) -> Shown:
     n_clusters = min(len(release.sizes), MOST_CLUSTERS)
     n_columns = max(LEAST_COLUMNS, MOST_CELLS // n_clusters - CELLS_PER_CLUSTER)
     tree, columns = _short_tree(release, words), release.schema.centre_columns
-    names = tree.names[: len(columns)]
     return Shown(
         release=release,
         n_clusters=n_clusters,
         columns=tuple(sorted(columns_by_cuts(release)[:n_columns])),
-        names=names,
-        labels=tuple(column_label(column, name, words) for column, name in zip(columns, names, strict=True)),
+        names=tree.names,
+        labels=tuple(column_label(column, name, words) for column, name in zip(columns, tree.names, strict=True)),
         tree=tree,
         words=words,
     )
@@ -78,7 +59,7 @@ def shown_part(release: Release, words: Words = ENGLISH) -> Shown:
 
 def _names(release: Release) -> dict[str, str]:
     """Return short names of the columns of the table, by name."""
-    most = LONGEST_NAME if release.tree.n_leaves <= FEW_LEAVES else SHORTER_NAME
+    most = LONGEST_NAME if release.tree.pruned.n_leaves <= FEW_LEAVES else SHORTER_NAME
     return dict(zip(release.schema.names, short_names(release.schema.names, most), strict=True))
 
 
@@ -97,12 +78,11 @@ def _categories(release: Release, names: dict[str, str]) -> dict[int, tuple[str,
 
 
 def _short_tree(release: Release, words: Words) -> Tree:
-    """Return the tree with short names, so that its rules are short too; an indicator is named "plan is basic"."""
-    tree, names = release.tree, _names(release)
+    """Return the tree of the clusters with short names, so that its rules are short too; an indicator is named "plan is basic"."""
+    tree, names = release.tree.pruned, _names(release)
     categories = _categories(release, names)
     centre_names = tuple(
         words("rule.is", column=categories[j][0], category=categories[j][1]) if j in categories else names[column.name]
         for j, column in enumerate(release.schema.centre_columns)
     )
-    directions = tuple(clean(name) for name in tree.names[len(centre_names) :])
-    return replace(tree, names=centre_names + directions, categories=categories)
+    return replace(tree, names=centre_names, categories=categories)

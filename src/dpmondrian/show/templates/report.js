@@ -105,21 +105,15 @@
 
   // Highlights and tooltips
   const tip = find("#tip");
-  const reach = 14; // pixels around a thin line that count as the line
-  const plots = [map, find("#profile-plot")];
   let held = null; // the mark with the keyboard's focus
   const clear = () => {
-    for (const plot of plots) plot.classList.remove("has-active");
+    map.classList.remove("has-active");
     for (const mark of all(".active")) mark.classList.remove("active");
   };
   const activate = (cluster) => {
     clear();
-    for (const plot of plots) {
-      const marks = all(`[data-cluster="${cluster}"]`, plot);
-      if (marks.every((mark) => mark.classList.contains("off"))) continue;
-      plot.classList.add("has-active");
-      for (const mark of marks) mark.classList.add("active");
-    }
+    map.classList.add("has-active");
+    for (const mark of all(`[data-cluster="${cluster}"]`, map)) mark.classList.add("active");
   };
   const line = (name, text, className) => {
     const element = document.createElement(name);
@@ -132,13 +126,11 @@
     const title = data.words.cluster.replace("{cluster}", cluster);
     const summary = dots[cluster].getAttribute("aria-label").slice(title.length + 2); // after the title and ": "
     const lines = [line("strong", title), line("span", summary)];
-    if (plots[0].contains(mark)) {
-      for (const choice of [xChoice, yChoice]) {
-        if (Number(choice.value) === choice.options.length - 1) continue; // the size stands above
-        lines.push(line("span", `${choice.selectedOptions[0].text}: ${data.texts[cluster][choice.value]}`, "quiet"));
-      }
+    for (const choice of [xChoice, yChoice]) {
+      if (Number(choice.value) === choice.options.length - 1) continue; // the size stands above
+      lines.push(line("span", `${choice.selectedOptions[0].text}: ${data.texts[cluster][choice.value]}`, "quiet"));
     }
-    const rules = all("li", find(`#rule-${cluster}`));
+    const rules = all(`#rule-${cluster} .part`);
     for (const rule of rules.slice(0, 3)) lines.push(line("span", rule.textContent, "tip-rule"));
     if (rules.length > 3) lines.push(line("span", data.words.more_rules.replace("{n}", rules.length - 3), "quiet"));
     return lines.map((element) => {
@@ -160,100 +152,64 @@
     activate(mark.dataset.cluster);
   };
   const showTipAt = (mark) => {
-    const around = (find(".mark", mark) ?? find(".way", mark)).getBoundingClientRect();
+    const around = find(".mark", mark).getBoundingClientRect();
     showTip(mark, Math.min(around.right, root.clientWidth - 40), Math.min(around.bottom, root.clientHeight - 60));
   };
   function hideTip() {
     tip.hidden = true;
     clear();
   }
-  const nearby = (event, plot) => {
-    for (const [dx, dy] of [[0, -1], [0, 1], [-1, 0], [1, 0]]) {
-      const element = document.elementFromPoint(event.clientX + (dx * reach) / 2, event.clientY + (dy * reach) / 2);
-      const mark = element && plot.contains(element) ? element.closest("[data-cluster]") : null;
-      if (mark) return mark;
-    }
-    return null;
-  };
   const rest = () => (held ? showTipAt(held) : hideTip());
   addEventListener("resize", hideTip);
-  for (const plot of plots) {
-    plot.addEventListener("pointermove", (event) => {
-      const mark = event.target.closest("[data-cluster]") ?? nearby(event, plot);
-      if (mark) showTip(mark, event.clientX, event.clientY);
-      else rest();
+  map.addEventListener("pointermove", (event) => {
+    const mark = event.target.closest("[data-cluster]");
+    if (mark) showTip(mark, event.clientX, event.clientY);
+    else rest();
+  });
+  map.addEventListener("pointerleave", rest);
+
+  // One stop of the Tab key; arrow keys go from mark to mark
+  const stopAt = (mark) => {
+    for (const other of dots) other.setAttribute("tabindex", other === mark ? "0" : "-1");
+  };
+  const keys = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -Infinity, End: Infinity };
+  for (const mark of dots) {
+    mark.addEventListener("focus", () => {
+      stopAt(mark);
+      held = mark;
+      showTipAt(mark);
     });
-    plot.addEventListener("pointerleave", rest);
+    mark.addEventListener("blur", () => {
+      held = null;
+      hideTip();
+    });
+    mark.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") hideTip();
+      if (!(event.key in keys)) return;
+      event.preventDefault();
+      dots[Math.min(dots.length - 1, Math.max(0, dots.indexOf(mark) + keys[event.key]))].focus();
+    });
+  }
+  stopAt(dots[0]);
+
+  // Segments: the slider goes through the tables of all k
+  const slider = find("#segments-k");
+  const showSegments = () => {
+    find("#segments-number").textContent = slider.value;
+    for (const part of all("#segments [data-k]")) part.classList.toggle("chosen", part.dataset.k === slider.value);
+  };
+  slider?.addEventListener("input", showSegments);
+  for (const point of all("#curve .point")) {
+    point.addEventListener("click", () => {
+      slider.value = point.dataset.k;
+      showSegments();
+    });
   }
 
-  // One stop of the Tab key per plot; arrow keys go from mark to mark
-  const roam = (marks) => {
-    const visible = () => marks.filter((mark) => !mark.classList.contains("off"));
-    const stopAt = (mark) => {
-      for (const other of marks) other.setAttribute("tabindex", other === mark ? "0" : "-1");
-    };
-    const keys = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -Infinity, End: Infinity };
-    for (const mark of marks) {
-      mark.addEventListener("focus", () => {
-        stopAt(mark);
-        held = mark;
-        showTipAt(mark);
-      });
-      mark.addEventListener("blur", () => {
-        held = null;
-        hideTip();
-      });
-      mark.addEventListener("keydown", (event) => {
-        if (event.key === "Escape") hideTip();
-        if (!(event.key in keys)) return;
-        event.preventDefault();
-        const reach = visible();
-        const next = Math.min(reach.length - 1, Math.max(0, reach.indexOf(mark) + keys[event.key]));
-        reach[next].focus();
-      });
-    }
-    return () => stopAt(visible()[0]);
-  };
-  roam(dots)();
-
-  // Which lines the profile shows
-  const lines = all(".line", plots[1]);
-  const resetLines = roam(lines);
-  const boxesOfPicks = all(".picklist input");
-  const applyPicks = () => {
-    for (const pick of boxesOfPicks) lines[pick.value].classList.toggle("off", !pick.checked);
-    resetLines();
-  };
-  const pickEvery = (checked) => {
-    for (const pick of boxesOfPicks) pick.checked = checked;
-    applyPicks();
-  };
-  for (const pick of boxesOfPicks) {
-    const label = pick.parentElement;
-    pick.addEventListener("change", applyPicks);
-    for (const kind of ["pointerenter", "focusin"]) label.addEventListener(kind, () => activate(pick.value));
-    for (const kind of ["pointerleave", "focusout"]) label.addEventListener(kind, clear);
-  }
-  find("#pick-all").addEventListener("click", () => pickEvery(true));
-  find("#pick-none").addEventListener("click", () => pickEvery(false));
-  applyPicks();
-
-  // The tree, and printing with everything open
+  // The tree
   const openTree = (open) => {
     for (const part of all(".tree details")) part.open = open;
   };
   find("#tree-open")?.addEventListener("click", () => openTree(true));
   find("#tree-close")?.addEventListener("click", () => openTree(false));
-  let opened = [];
-  const openForPrint = () => {
-    opened = opened.concat(all("details:not([open])"));
-    for (const part of opened) part.open = true;
-  };
-  const closeAfterPrint = () => {
-    for (const part of opened) part.open = false;
-    opened = [];
-  };
-  addEventListener("beforeprint", openForPrint);
-  addEventListener("afterprint", closeAfterPrint);
-  matchMedia("print").addEventListener("change", (event) => (event.matches ? openForPrint() : closeAfterPrint()));
 })();

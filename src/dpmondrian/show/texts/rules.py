@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Iterator
 
 from dpmondrian.common.printable import printable
 from dpmondrian.release import Condition, Rule, Tree
+from dpmondrian.schema import Bands
 from dpmondrian.show.texts.facts import counted_text
 from dpmondrian.show.words import ENGLISH, Words
-from dpmondrian.show.words.numbers import rough_size, threshold_text
+from dpmondrian.show.words.numbers import clean, rough_size, threshold_text
 
-__all__ = ["condition_text", "rule_texts", "size_in_words", "tree_text"]
+_JOINTS = (("├─ ", "│  "), ("└─ ", "   "))
+"""Before the left and the right side of a cut, and before what lies below each."""
 
 
 def rule_texts(tree: Tree, words: Words = ENGLISH) -> list[str]:
@@ -19,10 +22,26 @@ def rule_texts(tree: Tree, words: Words = ENGLISH) -> list[str]:
 
 
 def tree_text(tree: Tree, words: Words = ENGLISH) -> str:
-    """Return the rules with their clusters, a line each."""
-    return "\n".join(
-        words("rule.of_cluster", cluster=rule.cluster, rule=_rule(tree, rule, words)) for rule in tree.leaf_rules()
-    )
+    """Return the tree with its cuts, a line for each side; what is one cluster ends in its number and size."""
+    return "\n".join(_branches(tree, 0, "", words)) if tree.column[0] >= 0 else _leaf(tree, 0, words)
+
+
+def _branches(tree: Tree, node: int, before: str, words: Words) -> Iterator[str]:
+    """Yield the lines of both sides of a cut, each with what lies below it."""
+    children = int(tree.left[node]), int(tree.right[node])
+    for child, side, (joint, below) in zip(children, tree.sides(node), _JOINTS, strict=True):
+        condition = printable(condition_text([side], words))
+        if tree.column[child] < 0:
+            yield before + joint + words("tree.leaf", condition=condition, cluster=_leaf(tree, child, words))
+        else:
+            yield before + joint + condition
+            yield from _branches(tree, child, before + below, words)
+
+
+def _leaf(tree: Tree, node: int, words: Words) -> str:
+    """Return the cluster of a part of the tree, and about how many there are."""
+    size = size_in_words(float(tree.size[node]), tree.counted, words)
+    return words("tree.cluster", cluster=int(tree.cluster[node]), size=size)
 
 
 def _rule(tree: Tree, rule: Rule, words: Words) -> str:
@@ -46,8 +65,13 @@ def _demand(condition: Condition, words: Words, at_most: str) -> str:
     if condition.category is not None:
         key = "rule.is" if condition.is_category else "rule.is_not"
         return words(key, column=column, category=condition.category)
-    low, high = (
-        None if end is None else threshold_text(end, condition.width) for end in (condition.above, condition.up_to)
-    )
+    low, high = (None if end is None else _limit(end, condition) for end in (condition.above, condition.up_to))
     key = "rule.more_than" if high is None else "rule.at_most" if low is None else "rule.between"
     return words(key, column=column, low=low, high=high, at_most=at_most)
+
+
+def _limit(end: float, condition: Condition) -> str:
+    """Return the end of an interval: a number, a date, or the last band that belongs to what is below."""
+    written = condition.notation
+    text = None if written is None else written.text(math.floor(end) if isinstance(written, Bands) else end)
+    return threshold_text(end, condition.width) if text is None else clean(text)

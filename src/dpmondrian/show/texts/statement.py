@@ -6,24 +6,24 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dpmondrian.common.printable import printable
-from dpmondrian.release import PrivacyStatement
+from dpmondrian.release import Explanation, PrivacyStatement
 from dpmondrian.show.texts.facts import entry_names, neighbours_text, promise_text, table_lines, unit_text
 from dpmondrian.show.words import ENGLISH, Words
-
-__all__ = ["draws_table", "statement_text"]
+from dpmondrian.show.words.numbers import of_hundred, plain_number, right_of_hundred
 
 _MOST_COLUMNS = 8
 
 
 def statement_text(privacy: PrivacyStatement, words: Words = ENGLISH) -> str:
     """Return a statement as text: the promise in sentences, what was drawn as a table, and what is not protected."""
-    lines = [*_sentences(privacy, words), "", words("statement.drawn"), *draws_table(privacy, words), ""]
+    lines = [*statement_sentences(privacy, words), "", words("statement.drawn"), *draws_table(privacy, words), ""]
     not_protected = [f"- {words(f'not_protected.{key}')}" for key in privacy.not_protected]
     return "\n".join(map(printable, [*lines, words("statement.not_protected"), *not_protected]))
 
 
-def _sentences(privacy: PrivacyStatement, words: Words) -> Iterator[str]:
-    epsilon, delta = f"{privacy.epsilon:g}", f"{privacy.delta:g}"
+def statement_sentences(privacy: PrivacyStatement, words: Words = ENGLISH) -> Iterator[str]:
+    """Yield the promise in sentences, each of which may quote names of columns."""
+    epsilon, delta = plain_number(privacy.epsilon), plain_number(privacy.delta)
     if not privacy.releasable:
         yield words("statement.not_releasable")
     yield words("statement.promise", promise=promise_text(privacy.epsilon, privacy.delta, words))
@@ -35,6 +35,8 @@ def _sentences(privacy: PrivacyStatement, words: Words) -> Iterator[str]:
         yield words("statement.rho", rho=f"{privacy.rho:.6g}")
     if privacy.accountant == "pld":
         yield words("statement.pld")
+    if privacy.staged:
+        yield words("statement.staged", unspent=f"{privacy.unspent:.1%}")
     yield words("statement.bounds", bounds=_bounds(privacy.bounds, words))
     if privacy.bounds_epsilon:
         total = f"{privacy.epsilon + privacy.bounds_epsilon:g}"
@@ -69,3 +71,24 @@ def draws_table(privacy: PrivacyStatement, words: Words = ENGLISH) -> list[str]:
         noise = f"{entry.sensitivity:g}", f"{entry.scale:.4g}"
         rows.append((name, level, mechanism, *noise, unit, f"{entry.cost:.4g}", str(entry.n_draws)))
     return table_lines(rows)
+
+
+def explanation_text(explained: Explanation, words: Words = ENGLISH) -> str:
+    """Return an explanation as text, a sentence per line."""
+    return "\n".join(map(printable, _lines(explained, words)))
+
+
+def _lines(explained: Explanation, words: Words) -> Iterator[str]:
+    if not explained.releasable:
+        yield words("explanation.not_releasable")
+    promise = promise_text(explained.epsilon, explained.delta, words)
+    yield words("explanation.head", promise=promise, unit=unit_text(explained.unit, words))
+    yield ""
+    yield words("explanation.attacker")
+    yield words("explanation.coin", right=right_of_hundred(explained.advantage))
+    for rate in explained.rates:
+        wrongly, found = f"{100 * rate.false_positives:g}", of_hundred(rate.true_positives)
+        yield words("explanation.rate", wrongly=wrongly, found=found)
+    found = ", ".join(of_hundred(rate.by_epsilon_alone) for rate in explained.rates)
+    yield words("explanation.epsilon_alone", right=right_of_hundred(explained.advantage_by_epsilon_alone), found=found)
+    yield words(f"explanation.basis.{explained.basis}")

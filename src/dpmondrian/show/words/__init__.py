@@ -8,5 +8,6 @@ from __future__ import annotations
 
 from dpmondrian.show.words.catalogue import Text, Words, plural
 from dpmondrian.show.words.english import ENGLISH
+from dpmondrian.show.words.numbers import plain_number, value_text
 
-__all__ = ["ENGLISH", "Text", "Words", "plural"]
+__all__ = ["ENGLISH", "Text", "Words", "plain_number", "plural", "value_text"]

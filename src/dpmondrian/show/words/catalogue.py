@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-__all__ = ["Text", "Words", "plural"]
-
 Text = str | Callable[[float], str]
 """A text with fields as of `str.format`, or a function that returns the one for a number."""
 
@@ -22,18 +20,10 @@ def plural(one: str, other: str) -> Callable[[float], str]:
 
 @dataclass(frozen=True)
 class Words:
-    """All words that are shown of a release, a statement or a forecast, in one language.
+    """All words that are shown of a release, a statement or a forecast, in one language."""
 
-    Attributes
-    ----------
-    language : str
-        Its code, such as "en".
-    texts : mapping from key to text
-        The keys are those of `dpmondrian.show.words.english`. A text that is a function is chosen by the field ``n``.
-    """
-
-    language: str
-    texts: Mapping[str, Text]
+    language: str  # its code, such as "en"
+    texts: Mapping[str, Text]  # by the keys of `dpmondrian.show.words.english`; a function is chosen by the field ``n``
 
     def __call__(self, key: str, /, **fields: Any) -> str:
         """Return the text of a key with its fields filled in."""

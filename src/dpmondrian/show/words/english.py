@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from dpmondrian.show.words.catalogue import Text, Words, plural
 
-__all__ = ["ENGLISH"]
-
 _FACTS: dict[str, Text] = {
     # Whose privacy is protected
     "unit.row": "one row",
@@ -47,24 +45,28 @@ _FACTS: dict[str, Text] = {
     # Draws: their names, what they are for, their mechanisms, what they are measured in
     "draw.count": "count",
     "draw.split": "split",
-    "draw.bridge": "bridge",
-    "draw.level": "level",
     "draw.coarse sums": "coarse sums",
-    "draw.radius": "radius",
+    "draw.distances": "distances",
+    "draw.grid": "grid",
+    "draw.lines": "lines",
     "draw.category sums": "category sums",
     "draw.clipped sums": "clipped sums",
     "draw.cell count": "cell count",
+    "draw.profiles": "profiles",
+    "draw.quality": "quality",
     "draw.interval size": "interval size",
     "draw.sums": "sums",
     "use.count": "The number of rows, in total and on both sides of every cut.",
     "use.split": "Where to cut: selects one column and one position in each part of the table.",
-    "use.bridge": "The number of rows between two neighbouring parts, to decide which parts belong to one cluster.",
-    "use.level": "Selects one of the few remaining ways to group the parts.",
     "use.coarse sums": "A first, rough centre of every part.",
-    "use.radius": "The distance from the centre up to which rows count in full in the next step.",
+    "use.distances": "How far rows are from their centres, to decide up to which distance they count in full.",
+    "use.grid": "The number of rows in every square of a grid, to find hills that are apart.",
+    "use.lines": "The number of rows along directions, to find gaps between clusters.",
     "use.category sums": "The number of rows of each category in every cluster.",
     "use.clipped sums": "Refined centres: rows far from the current centre are clipped to the radius.",
     "use.cell count": "The number of rows nearest to each centre.",
+    "use.profiles": "The number of rows of every cluster in the bins of every column.",
+    "use.quality": "How far rows are from their own centre, and how much farther from the next one, over all rows.",
     "use.interval size": "The resolution of the grid of possible cuts.",
     "use.sums": "The centre of every cluster.",
     "use.unknown": "A step of the algorithm that this report cannot describe; its cost is included like all others.",
@@ -74,7 +76,6 @@ _FACTS: dict[str, Text] = {
     "mechanism.exponential mechanism": "exponential mechanism",
     "draw_unit.rows": "rows",
     "draw_unit.score steps": "score steps",
-    "draw_unit.silhouette steps": "silhouette steps",
     "draw_unit.gap ranks / 100": "gap ranks / 100",
     "draw_unit.half-widths of the box": "half-widths of the box",
     "draw_unit.radii": "radii",
@@ -85,6 +86,10 @@ _FACTS: dict[str, Text] = {
     "column.numbers": "numbers",
     "column.whole": "whole numbers",
     "column.log": "numbers on a log scale",
+    "column.bands": "ordered bands",
+    "column.date": "dates",
+    "column.time": "times of day",
+    "column.yes": "yes or no",
     "column.categories": "categories",
     "column.categories_cut": "categories, can be cut",
     "column.bounds": "{lower} to {upper}",
@@ -95,7 +100,70 @@ _FACTS: dict[str, Text] = {
     "and_more": "{listed} and {n:,} more",
     "others": "{n:,} others",
     "number_of": "number of {counted}",
+    # What was found, and how surely
+    "found.one": (
+        "No separate clusters could be seen: as far as this budget shows, all of the about {rows} {counted} belong together."
+    ),
+    "found.one.meaning": (
+        "That is a result, not a failure: either the {counted} form one group, or groups are too small or too close together to be told "
+        "from chance and noise."
+    ),
+    "found.one.python": (
+        "The same release divides them into any number of segments, at no further cost: use clusters(k), with k up to {cells}."
+    ),
+    "found.one.command": (
+        "The same release divides them into any number of segments, at no further cost: dpm clusters {path} --k 5"
+    ),
+    "found.one.page": (
+        "The same release divides them into any number of segments, at no further cost: move the slider below."
+    ),
+    "found.one.report": (
+        'What you can do with the same release: divide the {counted} into any number of <a href="#segments">segments</a> of similar '
+        "{counted}, at no further cost of privacy. The slider below shows up to 20; <code>dpm clusters release.json --k 5</code> gives any "
+        "number."
+    ),
+    "certainty.certain": "almost certain",
+    "certainty.very_likely": "very likely",
+    "certainty.likely": "likely",
+    "certainty.possible": "possible",
+    "certainty.doubtful": "doubtful",
+    "certainty": "{verdict} ({percent})",
+    "certainty.above": "over {percent}",
+    "segments.title": plural(
+        "One segment of about {rows} {counted}",
+        "{n:,} segments of about {rows} {counted}, which explain {quality} of the variance",
+    ),
+    "segments.segment": "segment",
+    "segments.share": "share",
+    "segments.number": "segments",
+    "segments.quality": "variance explained",
+    "segments.silhouette": "silhouette",
+    # What sets a cluster apart, and names
+    "difference": "{name} {detail}",
+    "difference.number": "{kind}: {own}, all {all}",
+    "difference.higher": "higher",
+    "difference.lower": "lower",
+    "difference.category": "{category}: {own}, all {all}",
+    "difference.above": "above {limit}: {own}, all {all}",
+    "difference.up_to": "up to {limit}: {own}, all {all}",
+    "name.higher": "high {name}",
+    "name.lower": "low {name}",
+    "name.more": "{name} {category}",
+    "name.fewer": "{name} not {category}",
+    "name.and": ", ",
+    "name.none": "cluster {cluster}",
+    "list_item": "- {text}",
+    "cluster.title": "Cluster {cluster}: {name}",
+    "cluster.size": "{size} {counted}, {share} of all",
+    "cluster.apart": "What sets it apart:",
+    "cluster.not_apart": "Nothing sets it apart that noise could not have made.",
+    "cluster.column": "column",
+    "cluster.own": "middle half, or share",
+    "cluster.all": "all",
+    "cluster.rules": "Where it lies in the tree:",
+    "cluster.more_rules": plural("and one smaller part", "and {n:,} smaller parts"),
     # Rules of the tree; {at_most} is the sign, "<=" or "≤"
+    "measured.interval": "95 %: {low} to {high}",
     "rule.between": "{low} < {column} {at_most} {high}",
     "rule.at_most": "{column} {at_most} {high}",
     "rule.more_than": "{column} > {low}",
@@ -105,7 +173,8 @@ _FACTS: dict[str, Text] = {
     "rule.everyone": "everyone",
     "rule.size": "about {size} {counted}",
     "rule": "{condition}: {size}",
-    "rule.of_cluster": "cluster {cluster}: {rule}",
+    "tree.leaf": "{condition}: {cluster}",
+    "tree.cluster": "cluster {cluster}, {size}",
 }
 
 _STATEMENT: dict[str, Text] = {
@@ -124,7 +193,10 @@ _STATEMENT: dict[str, Text] = {
         "its rows had not been in the table: the probabilities differ by a factor of at most exp({epsilon}), plus at most {delta}."
     ),
     "statement.rho": "In zero-concentrated differential privacy: rho = {rho}.",
-    "statement.pld": "Epsilon was computed from the composed privacy loss of all draws; computed from rho alone, it would be larger.",
+    "statement.pld": "Epsilon was computed from the composed privacy loss of all draws, not from rho.",
+    "statement.staged": (
+        "Draws and their costs were decided step by step, from released values, within this total. Not used: {unspent} of it."
+    ),
     "statement.bounds": "Values were clipped to these public bounds: {bounds}.",
     "statement.bounds_epsilon": (
         "The bounds were estimated from the same rows beforehand, with epsilon = {bounds_epsilon}. Total: epsilon = {total}."
@@ -177,7 +249,7 @@ _EXPLANATION: dict[str, Text] = {
     ),
     "explanation.head": "What {promise} means for {unit}.",
     "explanation.attacker": (
-        "Suppose an attacker knows everything else about the table and wants to learn from the release whether this unit is in it."
+        "Suppose an attacker knows everything else about the table and wants to learn from the release whether this one is in it."
     ),
     "explanation.coin": (
         "- If a coin toss decides whether it is, the attacker guesses right in at most {right} of 100 cases. Without the release: 50."
@@ -200,10 +272,17 @@ _EXPLANATION: dict[str, Text] = {
 }
 
 _FORECAST: dict[str, Text] = {
-    "forecast.interval": "± is a 95 % interval for the difference between a released number and the exact one.",
     "forecast.warning": "Warning: {sentence}",
-    "forecast.all": "Total number of {counted}: accurate to about ± {error}.",
-    "forecast.cluster": "A cluster of {rows} {counted}: {known}.",
+    "forecast.finds": (
+        "Clusters of about {rows} {counted} ({share}) or more will be found if they are clearly apart from the others."
+    ),
+    "forecast.finds_nothing": "No cluster will be found, even if it holds half of all {rows} {counted}.",
+    "forecast.makes": (
+        "There will be {n} clusters, as you ask for; those of about {rows} {counted} ({share}) or more will be clear of the noise."
+    ),
+    "forecast.exact": "Of a cluster of {rows} {counted} you will know, 19 times out of 20, {known}.",
+    "forecast.median": "the median of a column to ± {rank} percentiles",
+    "forecast.category": "the share of a category to ± {share} percentage points",
     "forecast.size": "its size to ± {error}",
     "forecast.centre": "{centre} to {error}",
     "forecast.mean": "its mean {name}",
@@ -213,48 +292,62 @@ _FORECAST: dict[str, Text] = {
     "forecast.percentage_points": "± {error} percentage points",
     "forecast.points": "± {error} points",
     "forecast.more_columns": plural("and similarly for {n} more column", "and similarly for {n} more columns"),
-    "forecast.smallest": (
-        "Smallest cluster that can be found: about {rows} {counted}, if it is well separated from the others (an estimate)."
+    "forecast.better": (
+        "With twice the epsilon, clusters from {epsilon_rows} {counted} on would be found, and centres would be {epsilon_times} times as exact; with twice "
+        "as many {counted}, from {rows_rows} on, and {rows_times} times."
     ),
-    "forecast.nothing_cut": "Smallest cluster that can be found: none, because no cuts are made.",
-    "forecast.sure_count": (
-        "Guaranteed with {probability} % probability: the first count of all {counted} is off by at most {error}."
-    ),
-    "forecast.sure_cut": (
-        "Guaranteed with {probability} % probability: the first cut scores at most {error} {counted} less than the best possible one."
-    ),
-    "forecast.central_cut": (
-        "If clusters are as wide as assumed, and there is an empty gap of a sixteenth of a column's range next to a cluster of {rows} "
-        "{counted}: the first cut has at least {side} {counted} on its smaller side, with {probability} % probability."
-    ),
-    "forecast.no_central_cut": (
-        "If clusters are as wide as assumed, and there is an empty gap of a sixteenth of a column's range next to a cluster of {rows} "
-        "{counted}: the first cut may still be elsewhere. Later cuts may find the gap."
-    ),
+    "forecast.enough": plural("For {n} cluster, use {way}.", "For {n} clusters, use {way}."),
+    "forecast.enough.epsilon": "an epsilon of about {epsilon}",
+    "forecast.enough.rows": "about {rows} {counted}",
+    "forecast.enough.or": "{one}, or {other}",
+    "forecast.not_enough": "Neither a reasonable epsilon nor more {counted} would help much: use fewer columns, or expect fewer clusters.",
+    "forecast.interval": "± is a 95 % interval for the difference between a released number and the exact one.",
+    "forecast.shares": "Of the budget, {splits} go to cuts, {counts} to sizes in the tree, {cells} to cells and {clusters} to clusters.",
+    "forecast.shares.profiles": "Of the budget, {splits} go to cuts, {counts} to sizes in the tree, {cells} to cells, {clusters} to clusters and {profiles} to profiles.",
+    "forecast.row.quartile": "median of a column, percent of rank",
+    "forecast.row.share": "share of a category",
     "forecast.head.asked": "as specified",
     "forecast.head.twice_epsilon": "twice the epsilon",
     "forecast.head.twice_rows": "twice the {counted}",
     "forecast.row.epsilon": "epsilon",
     "forecast.row.cluster": plural("size of the only cluster", "size of one of {n:,} clusters"),
-    "forecast.row.leaf": "size of a leaf of the tree",
-    "forecast.row.smallest": "smallest detectable cluster, about",
-    "forecast.row.sure_count": "guaranteed: first count off by at most",
-    "forecast.row.sure_cut": "guaranteed: first cut below the best by at most",
-    "forecast.row.central_cut": "if assumptions hold: its smaller side at least",
+    "forecast.row.smallest": "smallest cluster, about",
+    "forecast.row.gap": "least gap between two halves, in standard deviations",
+    "forecast.row.levels": "levels of cuts",
+    "forecast.row.cells": "cells, about",
+    "forecast.row.cell": "size of a cell",
+    "found.limits": (
+        "Clusters of about {rows} {counted} ({share}) or more, with nothing between them and the others, could have been found, and two halves "
+        "whose centres are at least {gap} standard deviations apart."
+    ),
+    "found.no_limits": "Nothing could have been found: not even a cluster that holds half of all {rows} {counted}.",
     # What will not work, or promises little
-    "doubt.no_cuts": "No cuts will be made ('max_depth' is 0, or no column can be cut): all rows form one cluster.",
+    "doubt.nothing_found": (
+        "with {rows} {counted} and this epsilon, not even a cluster of half of them would be found. Increase epsilon, or collect more {counted}."
+    ),
     "doubt.few_rows": (
-        "a cluster needs about {needed} {counted} to be found, which is more than half of all {rows}. Increase epsilon, or collect more {counted}."
+        "a cluster needs about {needed} {counted} to be clear of the noise, which is more than half of all {rows}. Increase epsilon, or "
+        "collect more {counted}."
     ),
     "doubt.noise": "The result may be mostly noise: {sentence}",
     "doubt.fails": "This will not work: {sentence}",
     "doubt.small_clusters": (
-        "Clusters of {rows} {counted} are too small to be found reliably: about {needed} are needed. Expect fewer and larger "
+        "Clusters of {rows} {counted} are too small to stand out reliably: about {needed} are needed. Expect fewer and larger "
         "clusters, or increase epsilon."
     ),
     "doubt.blurred_centres": (
         "the errors of the centres will exceed the width of the clusters ({columns}). Increase epsilon, use fewer columns, or "
         "collect more {counted}."
+    ),
+    "doubt.at_lower_bound": (
+        "Nearly all values of column {column} lie at or below its lower bound, judging by the released centres. Check the bounds and the unit."
+    ),
+    "doubt.at_upper_bound": (
+        "Nearly all values of column {column} lie at or above its upper bound, judging by the released centres. Check the bounds and the unit."
+    ),
+    "doubt.no_category": (
+        "Hardly any value of column {column} is one of its declared categories, judging by the released shares. Check how they are "
+        "written: upper and lower case are different."
     ),
     "doubt.large_epsilon": (
         "epsilon = {epsilon} gives almost no protection: probabilities may differ by a factor of exp({epsilon}). Common values are "
@@ -276,12 +369,12 @@ _PLOTS: dict[str, Text] = {
     ),
     "plot.not_releasable": "NOT RELEASABLE (seeded): {title}",
     "plot.cluster": "cluster {cluster}",
-    "plot.hierarchy.strength": "strength",
-    "plot.hierarchy.threshold": "{threshold}: rarely more\nin one cloud",
-    "plot.hierarchy.above": "nothing\nbetween",
-    "plot.hierarchy.one_leaf": "one leaf: no cuts were made",
-    "plot.hierarchy.clusters": "cluster and number of {counted}",
-    "plot.hierarchy.some_clusters": "cluster and number of {counted} ({labelled} of {n} labelled)",
+    "plot.hierarchy.height": "square root of the share of variance",
+    "plot.hierarchy.groups": plural(
+        "number of {counted} in the only cell", "number of {counted} in {n} groups of cells"
+    ),
+    "plot.qualities.k": "number of segments",
+    "plot.qualities.quality": "variance explained, percent",
     "plot.forecast.title": "A cluster of {rows} {counted} (dashed: {twice})",
     "plot.forecast.errors": "95 % of errors are below",
     "plot.forecast.epsilon": "epsilon",
@@ -292,13 +385,14 @@ _PLOTS: dict[str, Text] = {
 
 _REPORT: dict[str, Text] = {
     "report.title": plural("{n} cluster of about {rows} {counted}", "{n} clusters of about {rows} {counted}"),
+    "report.title.one": "No separate clusters among about {rows} {counted}",
     "report.skip": "Skip to the report",
     "report.kicker": "Report on a differentially private release",
     "report.dark": "Dark mode",
     "report.light": "Light mode",
     "report.more_rules": "and {n} more rules",
     "report.cluster": "Cluster {cluster}",
-    "report.cluster_size": "{size} {counted} ({share})",
+    "report.cluster_size": "{size} {counted} ({share}), noise error {error}",
     "report.alarm": "NOT RELEASABLE",
     "report.alarm.seeded": (
         "This is a research run: its noise was drawn with a seed and can be removed, so it protects nobody. Do not publish this report "
@@ -306,15 +400,17 @@ _REPORT: dict[str, Text] = {
     ),
     "report.alarm.none": "No finite epsilon holds: this result is not private. Do not publish it.",
     "report.figure.clusters": "Clusters",
-    "report.figure.rows": "{counted}, about",
+    "report.figure.error": "noise error {error}",
     "report.figure.columns": "Columns",
+    "report.figure.explained": "Variance explained",
+    "report.figure.silhouette": "Silhouette",
     "report.figure.epsilon": "Epsilon",
-    "report.figure.delta": "Delta",
+    "report.figure.delta": "delta {delta}",
     "report.contents": "Contents",
-    "report.contents.statement": "Privacy",
+    "report.contents.overview": "Overview",
+    "report.contents.statement": "Guarantee",
     "report.contents.clusters": "Clusters",
-    "report.contents.rules": "Rules",
-    "report.contents.profile": "Profiles",
+    "report.contents.segments": "Segments",
     "report.contents.map": "Map of cuts",
     "report.contents.tree": "Tree",
     "report.contents.ledger": "Ledger",
@@ -383,50 +479,96 @@ _REPORT: dict[str, Text] = {
     "report.example.none": "There is no limit on what an attacker can find out.",
     # The clusters
     "report.clusters": "The clusters",
+    "report.clusters.one": "Distributions",
     "report.clusters.text": (
-        "Largest first, numbered from 0 like the labels returned by <code>predict</code>. The number after ± is the standard error of the "
-        "noise added for privacy: about two thirds of the values are off by less, and 95 % by less than twice as much. Rows far from the "
-        "centre are clipped before they are averaged, which may shift the centre of a skewed or very small cluster by more."
+        "Largest first, numbered from 0 like the labels returned by <code>predict</code>. In colour: the cluster; in grey: all {counted}."
+    ),
+    "report.clusters.noise": (
+        "Ranges hold the middle half and tell how much the {counted} differ. A <em>noise error</em> is something else: the standard error "
+        "of the noise added for privacy. Two thirds of the numbers are off by less than that, and 95 % by less than twice as much."
     ),
     "report.clusters.rows": "Sizes count rows, not people.",
+    "report.clusters.numbers": "The numbers of all columns are in centres.csv.",
     "report.clusters.part": (
         "Showing {clusters} of {all_clusters} clusters and {columns} of {all_columns} columns, those with the most cuts. The release "
         "contains all of them."
     ),
-    "report.clusters.caption": "Size, share and centre of every cluster",
-    "report.clusters.cluster": "Cluster",
-    "report.clusters.size": "Size",
-    "report.clusters.bar": "Size as a bar",
-    "report.clusters.share": "Share",
+    "report.clusters.certainty.text": (
+        "How sure it is that a cluster is apart from the others, and not a part of one of them, accounts for noise, chance and the number "
+        "of places that were looked at."
+    ),
+    "report.card.error": "(noise error {error})",
+    "report.card.certainty": "Separate: {certainty}",
+    "report.card.mean": "{own} on average, all {every}",
+    "report.card.half": "middle half: {own}",
+    "report.card.histogram": "Histogram of {column}",
+    "report.card.nothing": "Nothing sets it apart beyond what noise could have made.",
+    "report.card.rule": plural("Rule", "Rules ({n})"),
+    "report.card.numbers": "All columns",
+    "report.card.column": "Column",
+    "report.card.middle_half": "Middle half",
+    "report.card.mean_head": "Mean or share",
+    "report.card.noise_error": "Noise error",
+    # The overview
+    "report.overview": "Overview",
+    "report.overview.caption": "Every column in all rows and in every cluster",
+    "report.overview.column": "Column",
+    "report.overview.all": "All {counted}",
+    "report.overview.quartiles": (
+        "Medians, and below them the range of the middle half of the {counted}; categories as shares. Numbers have as many digits as the "
+        "noise leaves."
+    ),
+    "report.overview.means": "Means, and shares of categories, with as many digits as the noise leaves.",
+    "report.overview.shades": (
+        "Shading: how far the mean of a cluster is from that of all {counted}, in steps of 0.2, 0.5, 1 and 1.5 standard deviations. What "
+        "noise could have made is not shaded."
+    ),
+    "report.overview.strips": (
+        "Medians and shares of all {counted}, and a strip of all clusters, from 0 on the left to {n} on the right. Their numbers are on "
+        "their cards."
+    ),
+    "report.overview.strips.means": (
+        "Means and shares of all {counted}, and a strip of all clusters, from 0 on the left to {n} on the right. Their numbers are on "
+        "their cards."
+    ),
+    "report.overview.printed": "Printed: {printed} of {n:,} columns, those that differ most.",
+    "report.overview.lower": "lower",
+    "report.overview.higher": "higher than all",
+    "report.overview.highest": "highest in {clusters}",
+    "report.overview.lowest": "lowest in {clusters}",
+    "report.overview.level": "much the same everywhere",
+    # Segments
+    "report.segments": "Any number of segments",
+    "report.segments.text": (
+        "The release holds {cells} cells: small groups of {counted} with noisy sizes and centres. They can be merged into any number of "
+        "segments without spending more of the budget. Segments divide the {counted} into similar groups; that does not mean that these "
+        "are apart from each other."
+    ),
+    "report.segments.number": "Number of segments",
+    "report.segments.caption": "Size, share and centre of every segment",
+    "report.segments.curve": "Variance explained by each number of segments",
+    "report.segments.curve.text": (
+        "How much of the variance the segments explain, estimated from released values, with a whisker of one noise error. More "
+        "segments always explain more; where the curve becomes flat, more of them say little."
+    ),
+    "report.segments.quality": plural(
+        "{n} segment explains {quality} of the variance (noise error {error})",
+        "{n} segments explain {quality} of the variance (noise error {error})",
+    ),
+    "report.segments.silhouette": "Silhouette: {silhouette} ({interval}).",
+    "report.segments.part": "Showing {columns} of {all_columns} columns.",
+    "report.segments.command": "For more segments, or for machines: <code>dpm clusters release.json --k {k} --json</code>",
     # Rules
-    "report.rules": "Rules",
-    "report.rules.text": (
-        "The table was cut into parts. Each rule describes one part, and a cluster consists of one or more parts. Rows belong to the "
-        "cluster with the nearest centre: near an edge, a row may match the rule of one cluster and be closer to the centre of another."
-    ),
-    "report.rules.none": "no part of its own; its rows are those nearest to its centre",
-    "report.rules.more": plural("{n} more cluster", "{n} more clusters"),
-    # Profiles
-    "report.profile": "Profiles",
-    "report.profile.text": (
-        "Each line is a cluster. Its markers show where the centre lies between the public bounds of each column, with a whisker of one "
-        "standard error where that is wider than the marker."
-    ),
-    "report.profile.plot": "Profile plot",
-    "report.profile.plot.text": "Centres of the clusters in each column, scaled to the bounds",
-    "report.profile.picks": "Clusters in the plot",
-    "report.profile.all": "all",
-    "report.profile.none": "none",
-    "report.profile.part": "Initially shown: the {shown} largest of {n} clusters.",
-    "report.profile.reach": "Hover over a line, or use Tab and the arrow keys.",
+    "report.rules.none": "no part of its own",
+    "report.rules.others": plural("and {n} smaller part", "and {n} smaller parts"),
     # Map of cuts
     "report.map": "Map of cuts",
     "report.map.text": (
         "The parts between the cuts are drawn as boxes in the colour of their cluster, two columns at a time. Centres are markers whose "
-        "area shows the size of the cluster, with whiskers of one standard error."
+        "area shows the size of the cluster, with whiskers of one noise error."
     ),
     "report.map.overlap": "Boxes that are separated in other columns overlap.",
-    "report.map.directions": "Cuts along directions between columns are not drawn: boxes on both sides of them overlap.",
+    "report.map.value": "{value} on average (noise error {error})",
     "report.map.across": "horizontal",
     "report.map.upwards": "vertical",
     "report.map.plot": "Boxes between the cuts, and the centres of the clusters",
@@ -434,35 +576,19 @@ _REPORT: dict[str, Text] = {
     "report.map.scales": "The axes span the public bounds.",
     # The tree
     "report.tree": "The tree of cuts",
-    "report.tree.unmeasured": (
-        "Every part is cut in two where it is emptiest. This run did not measure how clearly the two sides are separated."
+    "report.tree.text": (
+        "Cuts were selected privately, one after the other. Parts in which all cells belong to one cluster are drawn as one."
     ),
-    "report.tree.one_cluster": (
-        "All parts of the table were merged into one cluster: nothing in it is clearly separated."
-    ),
-    "report.tree.strength": (
-        "The strength of a cut measures how clearly its two sides are separated: 0 means no more than in evenly spread data, 1 means that "
-        "nobody lies between them. The number after ± is its standard error, from noise and from chance. Cuts through a single cloud "
-        "rarely exceed {flat}."
-    ),
-    "report.tree.apart": (
-        "The clusters of this release are clearly separated: the weakest separation between two of them has strength {strength}."
-    ),
-    "report.tree.hardly_apart": (
-        "The clusters of this release are separated as a whole, but not necessarily each of them: the weakest separation between two of "
-        "them has strength {strength}."
-    ),
+    "report.tree.one_cluster": "There is one cluster, so no cut separates anything.",
     "report.tree.open": "expand all",
     "report.tree.close": "collapse all",
     "report.tree.root": "All {counted}",
     "report.tree.cut": "cut along <bdi>{column}</bdi>",
-    "report.tree.cut_with_strength": "cut along <bdi>{column}</bdi>, strength {strength}",
     "report.tree.cluster": "cluster",
     # The ledger
     "report.ledger": "The ledger",
     "report.ledger.text": (
-        "Everything in the release that was computed from the rows was drawn with noise, and recorded here before it was drawn. Deeper "
-        "levels that were not needed are charged as well."
+        "Everything in the release that was computed from the rows was drawn with noise, and recorded here before it was drawn."
     ),
     "report.ledger.kinds": "Draws by type",
     "report.ledger.kinds.caption": "Draws by type, with their share of the budget",
@@ -514,6 +640,10 @@ _REPORT: dict[str, Text] = {
         "With <code>--budget budget.json</code>, the data holder can also check it against the account. That the values were drawn as the "
         "ledger says rests on the publisher's word; a signature on the digest shows who that is."
     ),
+    "report.print": (
+        "Not printed: the tree of cuts, every draw of the ledger, the public inputs and the numbers of every card. They are in report.html "
+        "and release.json."
+    ),
     "report.cite": "How to cite and regenerate",
     "report.cite.method": "The method: {paper}",
     "report.cite.software": (
@@ -532,6 +662,7 @@ _NOTEBOOK: dict[str, Text] = {
     "notebook.cluster": "cluster",
     "notebook.size": "size",
     "notebook.share": "share",
+    "notebook.certainty": "separate?",
     "notebook.errors": "The number after ± is the standard error of the noise.",
     "notebook.part": "{clusters} of {all_clusters} clusters, {columns} of {all_columns} columns.",
     "notebook.neighbours": "Neighbouring tables: {neighbours}.",
@@ -549,8 +680,77 @@ _NOTEBOOK: dict[str, Text] = {
     "notebook.origin": "Randomness: {randomness}. dpmondrian {version}, variant {variant}.",
 }
 
+_VERIFICATION: dict[str, Text] = {
+    "verdict.holds": "The release is consistent: {passed} checks passed, and {open} statements rest on the publisher's word.",
+    "verdict.fails": "Do not rely on this file: {failed} of {all} checks failed.",
+    # What a check that passes has shown
+    "verify.form": "all fields of a release are present, and no others",
+    "verify.digest": "it matches the content",
+    "verify.parameters": "they are valid",
+    "verify.statement": "it follows from the parameters",
+    "verify.ledger": "its draws match the plan",
+    "verify.price": "noise, costs, rho, epsilon and delta are consistent",
+    "verify.tree": "its cuts are within the bounds and its levels",
+    "verify.sizes": "they add up, within their errors",
+    "verify.centres": "they are within the bounds",
+    "verify.cells": "they match the tree",
+    "verify.rule": "it divides rows into these clusters",
+    "verify.profiles": "they describe these clusters, and add up within their errors",
+    "verify.account": "before, charge and after add up, within the total",
+    "verify.budget": "the account was charged for exactly this release",
+    # What no check can show
+    "verify.open.account": "no budget was charged, so there is no account of this data set",
+    "verify.open.noise": "that the values were drawn from rows, as the ledger says, rests on the publisher's word",
+    "verify.open.errors": (
+        "the standard errors of sizes and centres, and the certainty of clusters, rest on the publisher's word"
+    ),
+    "verify.open.origin": (
+        "day, name of the data set, version and number of earlier fits rest on the publisher's word"
+    ),
+    "verify.open.origin.charged": "day, version and number of earlier fits rest on the publisher's word",
+    "verify.open.bounds": "that bounds and categories were public knowledge rests on the publisher's word",
+    # Why a check fails
+    "fault.sentence": "{sentence}",
+    "fault.digest": "the digest in the file does not match its content",
+    "fault.parameters": "the parameters are not valid parameters of DPM",
+    "fault.rule": "a parameter breaks its rule: {error}",
+    "fault.plan": "no plan can be made with these parameters",
+    "fault.stated": "the parameters are not written in the way a run writes them",
+    "fault.statement": "{field} of the statement does not follow from the parameters",
+    "fault.rho": "'rho' of the statement is present without zCDP, or missing",
+    "fault.levels": "the tree has more levels than 'max_depth' = {max_depth}",
+    "fault.leaf_with_parts": "a part of the tree that is not cut names a column or parts of its own",
+    "fault.cluster_of_node": "a part of the tree that is cut has a cluster, or one that is not cut has none",
+    "fault.leaf_with_cut": "a part of the tree that is not cut has a threshold",
+    "fault.cluster_without_part": "a cluster has no part of the tree, although clusters are made of these",
+    "fault.cut_outside": "a cut is outside the bounds of its column, or outside its part of the table",
+    "fault.sizes_of_parts": "the sizes of two parts of the tree do not add up to the part that was cut",
+    "fault.order": "the clusters are not sorted by size",
+    "fault.sizes": "the sizes of the clusters do not add up to the size of the tree, within their errors",
+    "fault.n_clusters": "there are {found} clusters, but 'n_clusters' is {asked}",
+    "fault.more_clusters": "there are {found} clusters, more than 'n_clusters' = {asked}",
+    "fault.shares": "the shares of the categories of {column} do not add up to one",
+    "fault.cells": "there are no cells, or the paper's variant has some",
+    "fault.cell_sizes": "the sizes of the cells do not add up to the size of the tree, within their errors",
+    "fault.partition": (
+        "there is a rule or a certainty for clusters that were not looked for, or none for those that were"
+    ),
+    "fault.partition_clusters": "the rule does not have as many clusters as there are",
+    "fault.profiles": "there are profiles and quality figures although nobody asked for them, or they are missing",
+    "fault.profiles_of": "the profiles do not have these clusters and columns",
+    "fault.profile_sizes": "the profiles of a column do not add up to the size of the tree, within their errors",
+    "fault.not_charged": "the account was not charged the {cost} of the release",
+    "fault.overdrawn": "the account is overdrawn: its {cost} is more than its total",
+    "fault.unpaid": "the budget file has no charge for a release with this digest",
+    "fault.paid_twice": "the budget file has several charges for this digest",
+    "fault.paid_for_another_unit": "the budget file was charged for another unit of privacy",
+    "fault.another_data_set": "the budget file belongs to a data set with another name",
+    "fault.another_account": "the account in the release does not match the budget file",
+}
+
 _COMMAND_LINE: dict[str, Text] = {
     "table.cluster": "cluster",
+    "table.certainty": "separate?",
     "table.title": plural(
         "{n:,} cluster, epsilon = {epsilon}, delta = {delta}", "{n:,} clusters, epsilon = {epsilon}, delta = {delta}"
     ),
@@ -570,6 +770,7 @@ ENGLISH = Words(
         **_PLOTS,
         **_REPORT,
         **_NOTEBOOK,
+        **_VERIFICATION,
         **_COMMAND_LINE,
     },
 )

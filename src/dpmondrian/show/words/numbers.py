@@ -9,40 +9,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from dpmondrian.schema import Column, Indicator
-
-__all__ = [
-    "DASH",
-    "LONGEST_NAME",
-    "bound_text",
-    "clean",
-    "count",
-    "decimals_for",
-    "number",
-    "of_hundred",
-    "percent",
-    "plain_number",
-    "right_of_hundred",
-    "rough_size",
-    "rounded",
-    "short_names",
-    "size_text",
-    "threshold_text",
-    "value_text",
-]
+from dpmondrian.common.digits import DIGITS, decimals_of
+from dpmondrian.schema import Category, Column, Indicator, YesNo
 
 LONGEST_NAME = 48
 _TURNS = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u2028\u2029\ufeff")
 """Characters that turn the direction of the text around them, or break the line."""
 
-_BLANK = "\N{OPEN BOX}"
-"""In place of a name that cannot be seen."""
+_BLANK = "\N{OPEN BOX}"  # in place of a name that cannot be seen
 
-_MOST_DECIMALS = 9
+MOST_DECIMALS = 9
 _MINUS = "\N{MINUS SIGN}"
 
-DASH = "\N{EN DASH}"
-"""Where there is nothing to say."""
+DASH = "\N{EN DASH}"  # where there is nothing to say
 
 
 def clean(text: str, most: int = LONGEST_NAME) -> str:
@@ -79,18 +58,30 @@ def count(value: float) -> str:
 
 def size_text(size: float, error: float) -> str:
     """Return a size with its standard error, such as "1,240 ± 26"."""
-    decimals = 0 if error >= 1 or error == 0 else 1
+    decimals = size_decimals(error)
     return f"{number(size, decimals)} ± {number(error, decimals)}"
 
 
+def size_decimals(error: float) -> int:
+    """Return the decimals of a size with this error: whole numbers, but for the smallest errors."""
+    return min(decimals_of(error), 0 if error >= 1 else 1) if 0 < error < math.inf else 0
+
+
 def number(value: float, decimals: int) -> str:
-    """Return a number with so many decimals and thousands separators; very large ones as powers of ten."""
+    """Return a number with so many decimals (below none: tens, hundreds) and thousands separators; very large ones as powers of ten."""
     if not math.isfinite(value):
         return "∞" if value > 0 else _MINUS + "∞" if value < 0 else DASH
-    if abs(value) >= 1e15 or (value != 0 and decimals >= _MOST_DECIMALS):
+    if abs(value) >= 1e15 or (value != 0 and decimals >= MOST_DECIMALS):
         return f"{value:.4g}".replace("-", _MINUS)
-    text = f"{value:,.{max(decimals, 0)}f}"
+    text = f"{round(value, decimals) if decimals < 0 else value:,.{max(decimals, 0)}f}"
     return text.replace("-", _MINUS) if float(text.replace(",", "")) else text.lstrip("-")
+
+
+def bounds_of(column: Column) -> tuple[str, str]:
+    """Return the public bounds of a column, as its values are written."""
+    texts = [(end, column.notation and column.notation.text(end)) for end in (column.lower, column.upper)]
+    lower, upper = (clean(text) if text else bound_text(end) for end, text in texts)
+    return lower, upper
 
 
 def bound_text(value: float) -> str:
@@ -107,27 +98,55 @@ def percent(share: float, decimals: int = 1) -> str:
     return f"{number(100 * share, decimals)}\u00a0%"
 
 
-def decimals_for(errors: Iterable[float], values: Iterable[float]) -> int:
-    """Return the decimals that show two digits of a typical error; without errors, four digits of the largest value."""
+def unbroken(text: str) -> str:
+    """Return a text in which no line ends before a sign of per cent."""
+    return text.replace(" %", "\u00a0%")
+
+
+def is_share(column: Column | Category) -> bool:
+    """Return whether means of a column are shares: of a category, or of those who say yes."""
+    return isinstance(column, Indicator) or (isinstance(column, Column) and isinstance(column.notation, YesNo))
+
+
+def written(column: Column, value: float, decimals: int) -> str:
+    """Return a value as its column writes it: a date, a time, a band, or a number with so many decimals."""
+    text = None if column.notation is None else column.notation.text(value)
+    return number(value, decimals) if text is None else clean(text)
+
+
+def share_text(share: float, error: float) -> str:
+    """Return a share as per cent, such as "74.8 %", or "75 %" if its error is a per cent or more."""
+    return percent(share, 1 if error < 0.01 else 0)
+
+
+def decimals_for(errors: Iterable[float], values: Iterable[float], digits: int = DIGITS) -> int:
+    """Return the decimals that show so many digits of a typical error; without errors, four digits of the largest value."""
     known = sorted(error for error in errors if 0 < error < math.inf)
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
     if known:
         typical = known[(len(known) - 1) // 2]
-        return _limited(1 - math.floor(math.log10(typical)))
-    return _limited(3 - math.floor(math.log10(largest))) if largest > 0 else 0
+        return min(decimals_of(typical, digits), MOST_DECIMALS)
+    return min(max(3 - math.floor(math.log10(largest)), 0), MOST_DECIMALS) if largest > 0 else 0
 
 
-def _limited(decimals: int) -> int:
-    return min(max(decimals, 0), _MOST_DECIMALS)
+def line_decimals(column: Column, values: list[float], errors: list[float], digits: int = DIGITS) -> list[int]:
+    """Return the decimals of values of a column side by side: the same for all, but on a log scale, where errors differ."""
+    if column.log:
+        return [decimals_for([error], [value], digits) for value, error in zip(values, errors, strict=True)]
+    return [decimals_for(errors, values, digits)] * len(values)
 
 
 def value_text(column: Column, value: float, error: float, decimals: int | None = None) -> str:
-    """Return a centre with its standard error, such as "43.2 ± 0.4", or "62 % ± 3 %" for the share of a category."""
-    if isinstance(column, Indicator):
-        places = 1 if 0 < error < 0.01 else 0
-        return f"{percent(value, places)} ± {percent(error, places)}"
+    """Return a centre with its standard error, such as "43.2 ± 0.4", "62 % ± 3 %" for a share, or "2019-05-04 ± 12 days"."""
+    if is_share(column):
+        return f"{share_text(value, error)} ± {share_text(error, error)}"
     if decimals is None or column.log:
         decimals = decimals_for([error], [value])
+    written = None if column.notation is None else column.notation.text(value)
+    if written is not None and column.unit:
+        return f"{clean(written)} ± {number(error, decimals)} {clean(column.unit)}"
+    if written is not None:  # a band, and where between bands the mean is
+        return f"{clean(written)} ({number(value, decimals)} ± {number(error, decimals)})"
     return f"{number(value, decimals)} ± {number(error, decimals)}"
 
 

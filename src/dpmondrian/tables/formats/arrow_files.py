@@ -8,18 +8,13 @@ from functools import partial
 from typing import Any
 
 from dpmondrian.tables.conversion import Kind, kind_of, table_of
-from dpmondrian.tables.pieces import Head, Piece
-from dpmondrian.tables.source import Source, check_start, start_of
+from dpmondrian.tables.source import Head, Piece, Source, check_start, start_of
 
-__all__ = ["arrow_head", "arrow_pieces", "bytes_per_row", "head_of_schema", "parquet_head", "parquet_pieces"]
-
-PIECE_BYTES = 2**24
-"""What a piece has in memory, about: small row groups are read together, large ones in parts."""
+PIECE_BYTES = 2**24  # what a piece has in memory, about: small row groups are read together, large ones in parts
 LARGEST_GROUP = 2**26
 """Row groups with no more than this are one piece, because several threads can decode them side by side."""
 BUFFER_BYTES = 2**20
-_TEXT_BYTES = 16
-"""A guess: how long texts are is not in the metadata."""
+_TEXT_BYTES = 16  # a guess: how long texts are is not in the metadata
 
 
 def head_of_schema(schema: Any, has_rows: bool | None = None, column_bytes: Mapping[str, int] | None = None) -> Head:
@@ -55,9 +50,11 @@ def parquet_pieces(source: Source, head: Head, target: Any, kinds: Mapping[str, 
     for run in _runs(groups):
         if len(run) > 1 or run[0].bytes_in_memory <= LARGEST_GROUP:
             done += sum(group.bytes_in_file for group in run)
-            yield Piece(partial(_row_groups, source, metadata, [group.number for group in run], target), done, total)
+            yield Piece(
+                partial(_row_groups, source, metadata, [group.number for group in run], target, kinds), done, total
+            )
         else:
-            yield from _parts(source, metadata, run[0], target, done, total)
+            yield from _parts(source, metadata, run[0], target, kinds, done, total)
             done += run[0].bytes_in_file
 
 
@@ -98,14 +95,16 @@ def _runs(groups: list[_RowGroup]) -> Iterator[list[_RowGroup]]:
         yield run
 
 
-def _row_groups(source: Source, metadata: Any, numbers: list[int], target: Any) -> Any:
+def _row_groups(source: Source, metadata: Any, numbers: list[int], target: Any, kinds: Mapping[str, Kind]) -> Any:
     with _parquet(source, metadata) as file:
         # Without threads of its own: pieces are read by several threads.
         rows = file.read_row_groups(numbers, columns=target.names, use_threads=False)
-    return table_of(source, rows.to_batches(), target)
+    return table_of(source, rows.to_batches(), target, kinds)
 
 
-def _parts(source: Source, metadata: Any, group: _RowGroup, target: Any, done: int, total: int) -> Iterator[Piece]:
+def _parts(
+    source: Source, metadata: Any, group: _RowGroup, target: Any, kinds: Mapping[str, Kind], done: int, total: int
+) -> Iterator[Piece]:
     """Yield the parts of a large row group, behind so many bytes of others."""
     n_rows = 0
     part_rows = max(1, group.n_rows * PIECE_BYTES // group.bytes_in_memory)
@@ -113,7 +112,7 @@ def _parts(source: Source, metadata: Any, group: _RowGroup, target: Any, done: i
         for batch in file.iter_batches(part_rows, [group.number], target.names, use_threads=False):
             n_rows += batch.num_rows
             yield Piece(
-                partial(table_of, source, [batch], target),
+                partial(table_of, source, [batch], target, kinds),
                 done + group.bytes_in_file * n_rows // group.n_rows,
                 total,
             )
@@ -147,12 +146,14 @@ def arrow_pieces(source: Source, head: Head, target: Any, kinds: Mapping[str, Ki
         total, n_rows = file.size(), max(1, PIECE_BYTES // bytes_per_row(target))
         for batch, done in _record_batches(reader, file):
             for start in range(0, batch.num_rows, n_rows):
-                yield Piece(partial(_checked, source, batch.slice(start, n_rows), target), min(done, total), total)
+                yield Piece(
+                    partial(_checked, source, batch.slice(start, n_rows), target, kinds), min(done, total), total
+                )
 
 
-def _checked(source: Source, batch: Any, target: Any) -> Any:
+def _checked(source: Source, batch: Any, target: Any, kinds: Mapping[str, Kind]) -> Any:
     batch.validate(full=True)  # a damaged file must not be taken for memory
-    return table_of(source, [batch], target)
+    return table_of(source, [batch], target, kinds)
 
 
 def _record_batches(reader: Any, file: Any) -> Iterator[tuple[Any, int]]:

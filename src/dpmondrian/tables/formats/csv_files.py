@@ -13,17 +13,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dpmondrian.exceptions import DataError
-from dpmondrian.tables.conversion import Kind
+from dpmondrian.schema import Notation
+from dpmondrian.tables.conversion import Kind, numbers_of
 from dpmondrian.tables.failures import failure, no_number, not_utf8
-from dpmondrian.tables.pieces import Head, Piece, ready
-from dpmondrian.tables.source import Source, opened
+from dpmondrian.tables.source import Head, Piece, Source, names_without_header, opened, ready
 
-__all__ = ["head", "pieces"]
-
-BLOCK_BYTES = 2**22
-"""Bytes that are read at a time, and so the longest row."""
-HEADER_BYTES = 2**22
-"""The longest header."""
+BLOCK_BYTES = 2**22  # bytes that are read at a time, and so the longest row
+HEADER_BYTES = 2**22  # the longest header
 
 _TOO_LONG = "field larger than field limit"
 """How the words of `csv.Error` begin for a value that is longer than `csv.field_size_limit`."""
@@ -32,16 +28,18 @@ _OTHER_DELIMITERS = {";": "';'", "\t": "tab", "|": "'|'", ",": "','"}
 
 
 def head(source: Source) -> Head:
-    """Return the names in the header, and whether anything comes after it."""
+    """Return the names in the header, and whether anything comes after it; without a header, names by place."""
     names, has_rows = _header(source)
-    return Head.without_types(names, has_rows)
+    if source.header:
+        return Head.without_types(names, has_rows)
+    return Head.without_types(names_without_header(len(names)), True)
 
 
 def pieces(source: Source, head: Head, target: Any, kinds: Mapping[str, Kind]) -> Iterator[Piece]:
     """Yield the rows of these columns, with the bytes read so far and those of the file."""
     if not head.has_rows:
         return
-    reader = _NumberReader(source, kinds)
+    reader = _NumberReader(source, kinds, None if source.header else list(head.names))
     for batch, done, total in reader.batches():
         yield ready(batch, done, total)
     if reader.saw_quotes:
@@ -58,9 +56,9 @@ def _header(source: Source) -> tuple[list[str], bool]:
     try:
         names = next((row for row in csv.reader(lines, delimiter=source.separator, strict=True) if row), [])
     except csv.Error:
-        raise failure(source, "has a first line that is not valid CSV. Check its format and quotes") from None
-    if not any(names):
-        raise failure(source, "has no header. Its first line must contain the column names")
+        raise failure(source, "has a first line that is not valid CSV", "Check its format and quotes.") from None
+    if not any(names) and source.header:
+        raise failure(source, "has no header", "Its first line must contain the column names.")
     is_whole, rest = len(start) < HEADER_BYTES, lines.read()
     _check_header(source, names, is_cut=not rest and not is_whole)
     return names, bool(rest.strip()) or not is_whole
@@ -79,17 +77,20 @@ def _check_header(source: Source, names: list[str], is_cut: bool) -> None:
     if "\0" in text or any("\udc80" <= character <= "\udcff" for character in text):
         raise not_utf8(source)
     if is_cut:
-        raise failure(source, "has a first line that is too long for a header. Check its line endings")
-    if _looks_like_data(names):
+        raise failure(source, "has a first line that is too long for a header", "Check its line endings.")
+    if source.header and _looks_like_data(names):
         raise failure(
             source,
-            "has numbers, dates or similar values in its first line, which must contain the column names. Add a header line; if such a value really is a name, add a word to it",
+            "has numbers, dates or similar values in its first line, which must contain the column names",
+            "Add a header line, or say that there is none: --header none on the command line, Source(path, header=False) in Python. If such "
+            "a value really is a name, add a word to it.",
         )
     others = [word for sign, word in _OTHER_DELIMITERS.items() if sign in names[0] and sign != source.separator]
     if len(names) == 1 and others and source.delimiter is None:
         raise failure(
             source,
-            f"has only one column. If the delimiter is {others[0]}, pass delimiter={others[0]}, or --delimiter {others[0]} on the command line",
+            "has only one column",
+            f"If the delimiter is {others[0]}, pass delimiter={others[0]}, or --delimiter {others[0]} on the command line.",
         )
 
 
@@ -144,7 +145,8 @@ def _check_quotes(source: Source) -> None:
             raise _too_long(source) from None
         raise failure(
             source,
-            "has a quote that is not closed, or not closed at the end of its value, so rows would be lost. Close it, or double quotes inside values",
+            "has a quote that is not closed, or not closed at the end of its value, so rows would be lost",
+            "Close it, or double quotes inside values.",
         ) from None
 
 
@@ -159,7 +161,9 @@ def _read_quotes(source: Source, left_out: re.Pattern[str] | None) -> None:
 
 def _too_long(source: Source) -> DataError:
     return failure(
-        source, "has a value that is too long, or a quote that is not closed. Close it, or write the table as Parquet"
+        source,
+        "has a value that is too long, or a quote that is not closed",
+        "Close it, or write the table as Parquet.",
     )
 
 
@@ -197,8 +201,8 @@ class _Watched(io.RawIOBase):
 class _NumberReader:
     """Reads numbers as numbers, which is quick; and if that fails as texts, which tells where and knows true and false."""
 
-    def __init__(self, source: Source, kinds: Mapping[str, Kind]) -> None:
-        self.source, self.kinds = source, kinds
+    def __init__(self, source: Source, kinds: Mapping[str, Kind], names: list[str] | None) -> None:
+        self.source, self.kinds, self.names = source, kinds, names
         self.saw_quotes = False
 
     def batches(self) -> Iterator[tuple[Any, int, int | None]]:
@@ -208,7 +212,7 @@ class _NumberReader:
         try:
             for batch, done, total in self._read(pyarrow.float64()):
                 read += batch.num_rows
-                yield self._without_empty_texts(batch), done, total
+                yield self._with_meaning(batch), done, total
             return
         except pyarrow.ArrowInvalid as error:
             if "conversion error to double" not in str(error):
@@ -223,7 +227,7 @@ class _NumberReader:
             for batch, done, total in self._read(pyarrow.string()):
                 behind = batch.slice(min(skipped, batch.num_rows))
                 skipped -= batch.num_rows - behind.num_rows
-                yield self._without_empty_texts(self._with_numbers(behind)), done, total
+                yield self._with_meaning(self._with_numbers(behind)), done, total
         except pyarrow.ArrowInvalid as error:
             raise self._explained(error) from None
 
@@ -237,7 +241,7 @@ class _NumberReader:
             _Watched(file) as watched,
             arrow_csv.open_csv(
                 watched,
-                read_options=arrow_csv.ReadOptions(block_size=BLOCK_BYTES),
+                read_options=arrow_csv.ReadOptions(block_size=BLOCK_BYTES, column_names=self.names),
                 parse_options=arrow_csv.ParseOptions(delimiter=self.source.separator, newlines_in_values=True),
                 convert_options=arrow_csv.ConvertOptions(column_types=types, include_columns=list(types)),
             ) as reader,
@@ -268,12 +272,15 @@ class _NumberReader:
         except pyarrow.ArrowInvalid:
             raise no_number(self.source, name) from None
 
-    def _without_empty_texts(self, batch: Any) -> Any:
+    def _with_meaning(self, batch: Any) -> Any:
+        """Return a batch without empty texts, and with numbers in place of what is written in a notation."""
         import pyarrow.compute as compute
 
         for place, (name, kind) in enumerate(self.kinds.items()):
-            if kind != "number":
-                texts = batch.column(place)
+            texts = batch.column(place)
+            if isinstance(kind, Notation):
+                batch = batch.set_column(place, name, numbers_of(self.source, name, texts, kind))
+            elif kind != "number":
                 batch = batch.set_column(place, name, compute.if_else(compute.equal(texts, ""), None, texts))
         return batch
 
@@ -282,10 +289,10 @@ class _NumberReader:
         words = str(error)
         if words.startswith("CSV parse error"):
             return failure(
-                self.source, "has rows of different lengths. Check its quotes and delimiters, and write it again"
+                self.source, "has rows of different lengths", "Check its quotes and delimiters, and write it again."
             )
         if words.startswith("straddling"):
-            return failure(self.source, "has a row that is too long. Check its line endings and quotes")
+            return failure(self.source, "has a row that is too long", "Check its line endings and quotes.")
         if words.endswith("invalid UTF8 data"):
             return not_utf8(self.source)
-        return failure(self.source, "is damaged or not a CSV file. Write it again")
+        return failure(self.source, "is damaged or not a CSV file", "Write it again.")

@@ -17,11 +17,7 @@ from dpmondrian.exceptions import DataError
 from dpmondrian.tables.conversion import Kind, column_of_values, table_of
 from dpmondrian.tables.failures import check_names, failure
 from dpmondrian.tables.formats.arrow_files import head_of_schema
-from dpmondrian.tables.pieces import Head, Piece, ready
-from dpmondrian.tables.sizes import BATCH_ROWS
-from dpmondrian.tables.source import Source, check_start, start_of
-
-__all__ = ["duckdb_head", "duckdb_pieces", "relation_reader", "sqlite_head", "sqlite_pieces"]
+from dpmondrian.tables.source import BATCH_ROWS, Head, Piece, Source, check_start, ready, start_of
 
 _ALONE = {
     "python_enable_replacements": "false",  # a name in the query is not looked for among the variables of this program
@@ -97,7 +93,8 @@ def _sqlite_address(source: Source) -> str:
 
 def duckdb_head(source: Source) -> Head:
     """Return names and types of the query's columns; the query is not run."""
-    check_start(source, start_of(source))
+    if source.address is None:
+        check_start(source, start_of(source))
     with _duckdb(source) as relation:
         return head_of_schema(relation_reader(relation.limit(0)).schema)
 
@@ -110,7 +107,7 @@ def duckdb_pieces(source: Source, head: Head, target: Any, kinds: Mapping[str, K
         done = 0
         for batch in reader:
             done += batch.num_rows
-            yield Piece(partial(table_of, source, [batch], target), done, None)
+            yield Piece(partial(table_of, source, [batch], target, kinds), done, None)
 
 
 @contextmanager
@@ -119,15 +116,19 @@ def _duckdb(source: Source) -> Iterator[Any]:
     try:
         import duckdb
     except ImportError:
-        raise failure(source, "requires duckdb. Install it with: pip install 'dpmondrian[database]'") from None
+        raise failure(source, "requires duckdb", "Install it with: pip install 'dpmondrian[database]'.") from None
 
     config: dict[str, Any] = {**_ALONE}
+    if source.address is not None:  # no database of somebody else's is involved: the query may name any file
+        config = {"python_enable_replacements": "false"}
+    place = ":memory:" if source.address is not None else str(source.path)
     try:
-        connection = duckdb.connect(str(source.path), read_only=True, config=config)
+        connection = duckdb.connect(place, read_only=source.address is None, config=config)
     except duckdb.Error as error:
         raise failure(
             source,
-            f"cannot be opened as a DuckDB database ({type(error).__name__}). It may be damaged, of a different version, or open for writing in another program",
+            f"cannot be opened as a DuckDB database ({type(error).__name__})",
+            "It may be damaged, of a different version, or open for writing in another program.",
         ) from None
     try:
         with closing(connection):
@@ -149,10 +150,11 @@ def relation_reader(relation: Any) -> Any:
 
 
 def _no_select(source: Source) -> DataError:
-    return DataError(f"The query on {str(source.path)!r} must be a single SELECT statement that returns the rows.")
+    return DataError(f"The query on {source.name!r} must be a single SELECT statement that returns the rows.")
 
 
 def _failed(source: Source, error: Exception) -> DataError:
     return DataError(
-        f"The query on {str(source.path)!r} failed ({type(error).__name__}). Try it in the database's own client. Here a query can only read this database and no other file, even through a view."
+        f"The query on {source.name!r} failed ({type(error).__name__}).",
+        "Try it in the database's own client. Here a query can only read this database and no other file, even through a view.",
     )

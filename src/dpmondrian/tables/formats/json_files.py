@@ -8,13 +8,10 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
+from dpmondrian.common.file_kinds import kind_of_file
 from dpmondrian.tables.conversion import Kind, column_of_values
 from dpmondrian.tables.failures import failure
-from dpmondrian.tables.pieces import Head, Piece, ready
-from dpmondrian.tables.sizes import BATCH_ROWS
-from dpmondrian.tables.source import Source, opened
-
-__all__ = ["head", "pieces"]
+from dpmondrian.tables.source import BATCH_ROWS, Head, Piece, Source, opened, ready
 
 LONGEST_LINE = 2**24
 
@@ -24,7 +21,7 @@ def head(source: Source) -> Head:
     with opened(source) as (file, _):
         first = next(_objects(source, file), None)
     if first is None:
-        raise failure(source, "contains no objects. Write one JSON object per line")
+        raise failure(source, "contains no objects", "Write one JSON object per line.")
     return Head.without_types(first, has_rows=True)
 
 
@@ -56,12 +53,18 @@ def _object(source: Source, line: bytes, is_first: bool) -> dict[str, Any]:
     text = line.decode("utf-8")
     if is_first and text.lstrip().startswith("["):
         raise failure(
-            source, "is a single JSON list. Write one object per line instead (JSON lines; in pandas lines=True)"
+            source, "is a single JSON list", "Write one object per line instead (JSON lines; in pandas lines=True)."
         )
     try:
         row = json.loads(text)
     except (ValueError, RecursionError):
         row = None
     if not isinstance(row, dict):
-        raise failure(source, "has a line that is not a JSON object. Write one complete object per line")
+        if is_first and (kind := kind_of_file(source.path)):
+            raise failure(
+                source,
+                f"is {kind}, expected one JSON object per line",
+                "Pass the file with the rows, and its format if the name does not tell it.",
+            )
+        raise failure(source, "has a line that is not a JSON object", "Write one complete object per line.")
     return row

@@ -17,11 +17,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from dpmondrian.common.whole_files import append_line, write_file
+from dpmondrian.common.whole_files import write_file
 from dpmondrian_lab.benchmarks.scale import data
 from dpmondrian_lab.benchmarks.scale.contenders import CONTENDERS, SCANS
 from dpmondrian_lab.benchmarks.scale.page import Case, Result, Run, page
 from dpmondrian_lab.benchmarks.speed import OUTPUT
+from dpmondrian_lab.common.growing_files import append_line
 
 ENGINES = {name: [name] for name in CONTENDERS if name not in SCANS} | {"scan": list(SCANS)}
 SMALL_ROWS = 50_000

@@ -1,0 +1,32 @@
+"""``dpm name``: names for the clusters of a release."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Annotated
+
+import typer
+
+from dpmondrian.cli.predict import ReleaseArgument
+from dpmondrian.cli.show import say
+
+
+def name(
+    release: ReleaseArgument,
+    cluster: Annotated[int, typer.Argument(min=0, help="Number of the cluster.")],
+    text: Annotated[str, typer.Argument(metavar="NAME", help="Its name; '' removes one.")],
+) -> None:
+    """Name a cluster of a release. Names are kept beside what the digest covers: the release stays the one that was paid for.
+
+    \b
+    Examples:
+      dpm name published/release.json 3 "retired commuters"
+      dpm report published/release.json --force
+    """  # noqa: D301
+    from dpmondrian.release import Release
+    from dpmondrian.show.texts import proposed_name
+
+    named = Release.load(release).named_cluster(cluster, text)
+    named.save(release)
+    say(f"Cluster {cluster} is now shown as: {proposed_name(named, cluster)}")
+    say(f"To put the name into the report: dpm report {shlex.quote(str(release))} --force")

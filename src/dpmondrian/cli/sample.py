@@ -1,0 +1,48 @@
+"""``dpm sample``: synthetic rows from a release."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dpmondrian.cli.cluster import marked
+from dpmondrian.cli.predict import ReleaseArgument
+from dpmondrian.cli.show import say
+from dpmondrian.cli.stopping import printed
+
+
+def sample(
+    release: ReleaseArgument,
+    rows: Annotated[int, typer.Option(min=1, help="Number of synthetic rows.")],
+    out: Annotated[Path, typer.Option(help="CSV file to write. Must not exist yet.")],
+    seed: Annotated[int | None, typer.Option(min=0, help="Repeats the rows. It endangers nothing here.")] = None,
+) -> None:
+    """Draw synthetic rows from the clusters, cells and profiles of a release. Reads no rows and spends nothing.
+
+    The rows are invented: none stands for a person. They may be published like the release itself, and say nothing that it does not.
+
+    \b
+    Examples:
+      dpm sample published/release.json --rows 10000 --out synthetic.csv
+    """  # noqa: D301
+    from dpmondrian.common.whole_files import write_file
+    from dpmondrian.release import Release
+
+    known = Release.load(release)
+    columns = known.sample(rows, seed)
+    table = io.StringIO()
+    writer = csv.writer(table, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*(map(_short, values.tolist()) for values in columns.values()), strict=True))
+    write_file(out, marked(table.getvalue(), known.privacy.releasable))
+    with printed(f"The rows were written: {out}"):
+        say(f"Written: {out}. The rows are synthetic, drawn from released values only; nothing was spent.")
+
+
+def _short(value: Any) -> Any:
+    """Return a number without digits that mean nothing."""
+    return f"{value:.7g}" if isinstance(value, float) else value

@@ -1,0 +1,74 @@
+"""Do rows vary like independent ones? Copies, series of near-duplicates and heaps of round numbers vary more: they make dents that mean nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmondrian.kernels.cells import dispersions
+
+__all__ = ["dispersion_along", "dispersion_of_grid"]
+
+_DIFFERENCE = np.array([1.0, -4.0, 6.0, -4.0, 1.0])
+"""Fourth differences of neighbouring bins: smooth hills drop out of them."""
+_MEDIAN = 0.455
+"""Median of a squared standard normal number."""
+_FEWEST = 8
+"""A median over fewer bins says nothing."""
+_WIDTHS = (1, 2)
+"""Bins along a line that are taken together: heaps may lie farther apart than one bin."""
+_COMB = 1.5
+"""Where rows lie on few values, counts vary by more than this many times themselves: 1.8 times with one in every third bin, which is least;
+those of hills as narrow as half a bin by 0.7 times."""
+_TEETH, _JITTER = 4, 1.5
+"""A comb has at least so many teeth, and their distances differ by no more than this many bins: those of clusters do."""
+
+
+def dispersion_along(counts: NDArray[np.float64], deviation: float) -> tuple[float, bool]:
+    """Return how much more counts along a line vary than those of independent rows, 1 or more; and whether they are a comb.
+
+    A comb is a column of few values that nobody declared as whole numbers: gaps between its teeth say nothing about clusters. Two or
+    three teeth are clusters: whoever declares them as numbers of any value says that what lies between could occur.
+    """
+    found, is_comb = 1.0, False
+    for width in _WIDTHS:
+        windows = np.convolve(counts, np.ones(width), mode="valid")
+        estimates, level = _estimates(windows, np.full(len(windows), width * deviation**2), width)
+        if len(estimates) >= _FEWEST:
+            found = max(found, _median(estimates))
+            is_comb |= width == 1 and _median(estimates / level) > _COMB
+    return found, is_comb and _are_regular(counts, deviation)
+
+
+def _are_regular(counts: NDArray[np.float64], deviation: float) -> bool:
+    """Return whether runs of bins that clearly hold more than the mean are many enough to tell, and lie at equal distances."""
+    above = np.concatenate([[False], counts > max(float(counts.mean()), 3.0 * deviation), [False]])
+    middles = np.flatnonzero(np.diff(above.astype(np.int64))).reshape(-1, 2).mean(axis=1)
+    return len(middles) >= _TEETH and float(np.ptp(np.diff(middles))) <= _JITTER
+
+
+def _median(values: NDArray[np.float64]) -> float:
+    """Return the median; NumPy's takes many times as long to find out of what kind a few numbers are."""
+    ordered = np.sort(values)
+    return 0.5 * float(ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2])
+
+
+def dispersion_of_grid(rows: NDArray[np.float64], variances: NDArray[np.float64]) -> float:
+    """Return how much more the rows in bins of a grid vary than independent ones, 1 or more; `variances` are those of the noise."""
+    along = [_estimates(np.moveaxis(rows, j, 0), np.moveaxis(variances, j, 0), 1)[0] for j in range(rows.ndim)]
+    estimates = np.concatenate(along)
+    return max(1.0, _median(estimates)) if len(estimates) >= _FEWEST else 1.0
+
+
+def _estimates(
+    rows: NDArray[np.float64], variances: NDArray[np.float64], step: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the variance of counts per row of theirs, without noise, and these rows, for windows that clearly hold some.
+
+    Windows that lie so many bins apart, along the first axis, are compared. The median over independent rows is 1; a few real edges
+    do not move it.
+    """
+    found: tuple[NDArray[np.float64], NDArray[np.float64]] = dispersions(
+        rows.reshape(len(rows), -1), variances.reshape(len(rows), -1), _DIFFERENCE, _MEDIAN, step
+    )
+    return found

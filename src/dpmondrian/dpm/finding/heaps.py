@@ -1,0 +1,83 @@
+"""Values on which rows heap, such as ages that people round to five years: spikes at equal distances, which are no clusters.
+
+Where a grid shows them, rows are spread evenly over the distance between two heaps. That is a convolution with a box, which leaves a
+log-concave density log-concave. Post-processing.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmondrian.dpm.finding.grids import Level
+
+__all__ = ["heap_distances", "spread_over"]
+
+_RISE = 1.5
+"""A heap holds so many times the rows of the bins beside it, beyond chance."""
+_CHANCE = 4.0
+"""Deviations, of noise and sampling, that chance explains."""
+_NARROW = 0.15
+"""The bins beside a heap hold hardly more rows than those beyond, relative to its own; a cluster's do."""
+_JITTER, _REGULAR = 1.0, 0.8
+"""Most distances between heaps are alike but for a bin."""
+_BY_CHANCE = 0.01
+"""Spikes at any places are at equal distances with less than this probability, or they are no heaps."""
+
+
+def heap_distances(finest: Level) -> list[float]:
+    """Return the distance between heaps along each column, in bins of the finest grid; 0 where there are none.
+
+    Heaps may lie on heaps: on whole numbers first, then on every fifth of them.
+    """
+    axes = range(finest.rows.ndim)
+    found = []
+    for axis in axes:
+        others = tuple(other for other in axes if other != axis)
+        rows, variances = finest.rows.sum(axis=others), finest.variances.sum(axis=others)
+        distance = _distance(rows, variances)
+        if distance:
+            group = np.rint(np.arange(len(rows)) / distance).astype(np.int64)
+            gathered = (np.bincount(group, field).astype(np.float64) for field in (rows, variances))
+            distance *= max(1.0, _distance(*gathered))
+        found.append(distance)
+    return found
+
+
+def _distance(rows: NDArray[np.float64], variances: NDArray[np.float64]) -> float:
+    """Return the distance between heaps along a histogram, in bins; 0 if there are none."""
+    if len(rows) < 5:
+        return 0.0
+    own, beside, beyond = rows[2:-2], (rows[1:-3] + rows[3:-1]) / 2.0, (rows[:-4] + rows[4:]) / 2.0
+    chance = _CHANCE * np.sqrt(variances[2:-2] + np.maximum(beside, 1.0))
+    [heaps] = np.nonzero(own > _RISE * np.maximum(beside, 0.0) + chance)
+    if len(heaps) < 3 or (beside - beyond)[heaps].sum() > _NARROW * own[heaps].sum():
+        return 0.0
+    gaps = np.diff(heaps)
+    alike = np.abs(gaps - np.median(gaps)) <= _JITTER
+    is_regular = alike.mean() >= _REGULAR and _probability(len(gaps), float(np.median(gaps))) < _BY_CHANCE
+    return float(gaps[alike].mean()) if is_regular else 0.0
+
+
+def _probability(n_gaps: int, gap: float) -> float:
+    """Return how likely gaps are alike if spikes lie anywhere: gaps then have a geometric law, and three values count as alike."""
+    return float(min(1.0, (2.0 * _JITTER + 1.0) / (math.e * gap)) ** (n_gaps - 1))
+
+
+def spread_over(level: Level, distances: list[float]) -> Level:
+    """Return a grid whose rows are spread over these distances, in its bins, along every column.
+
+    The variances are upper bounds of those of windows: a window holds at most all of a bin, and squares of parts are less than parts.
+    """
+    from scipy.ndimage import convolve1d
+
+    rows, variances = level.rows, level.variances
+    for axis, distance in enumerate(distances):
+        if distance > 1.0:
+            whole = 2 * math.floor((distance - 1.0) / 2.0) + 1
+            edge = (distance - whole) / 2.0
+            box = np.array([edge, *[1.0] * whole, edge]) / distance
+            rows, variances = (convolve1d(field, box, axis=axis, mode="reflect") for field in (rows, variances))
+    return Level(rows, variances)

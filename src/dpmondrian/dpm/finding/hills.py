@@ -1,0 +1,251 @@
+"""Clusters in few columns: hills of the rows' density, by persistence, from wide windows to narrow ones.
+
+Equal windows of rows with a log-concave density have one hill (Prekopa), so two hills that are surely apart are two clusters. Hills
+that wide windows have shown keep their places; narrow windows redraw the borders and add hills that must prove themselves.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmondrian.dpm.finding.dispersion import dispersion_of_grid
+from dpmondrian.dpm.finding.grids import Level, Nested, counted, repeated
+from dpmondrian.dpm.finding.heaps import heap_distances, spread_over
+from dpmondrian.dpm.partition import Everything, GridMap, Partition
+from dpmondrian.engines import Engine, Grid
+from dpmondrian.kernels.hills import flood
+from dpmondrian.privacy import Door
+
+__all__ = ["DEPTH", "LEAST_HILL_Z", "hills_of_grid", "region_deviation", "windows_of_hills"]
+
+_COARSE_WINDOWS, _WINDOWS, _FINE_WINDOWS = (4, 3, 2), (8, 6, 4, 3, 2), (6, 4, 3, 2)
+"""Widths of windows, in bins, of the coarse, the middle and the fine grid."""
+LEAST_HILL_Z = {1: 5.0, 2: 2.8, 3: 2.5}
+"""Least depth of a pass below a hill, in deviations, where rows fill so many dimensions. Along a line a pass is the lowest of many
+windows; in a plane or in space ways around it make low ones rarer. Measured on flat, Gaussian and skewed rows (docs/privacy/finding.md)."""
+DEPTH = 0.3
+"""However sure, a pass lies this much below the lower of its hills."""
+_INDEPENDENT = 4096.0
+"""However much rows repeat, a table is taken to hold this many independent ones: enough to show a cluster of one in a hundred."""
+_SURE, _CORE = 4.0, 0.4
+"""Bins belong to a hill for sure if their window holds this many deviations of rows, and this part of what the top holds."""
+_AT_BOUND = 0.02
+"""Fewer than this share of all rows at a bound are rows that were clipped to it, not a hill."""
+_DOUBT = 0.03
+"""Doubt in a hill that is just apart; it falls like the tail of a normal law."""
+
+
+def hills_of_grid(
+    engine: Engine, door: Door, grid: Grid, noisy_total: float, cost: float, least_rows: float
+) -> tuple[Partition, NDArray[np.float64]]:
+    """Return the hills as a rule for rows, and how sure each of them is."""
+    total = max(noisy_total, 1.0)
+    nested = _nested(door, grid, total, cost)
+    levels = counted(engine, door, nested, cost)
+    seeds, doubts = _hills(_cleared(levels, nested, grid, total), nested, total)
+    seeds, labels = _without_small(seeds, levels[-1].rows, least_rows)
+    hills, labels = np.unique(labels, return_inverse=True)
+    if len(hills) == 1:
+        return Everything(), np.ones(1)
+    return GridMap(nested.widths, labels.reshape(seeds.shape)), 1.0 - doubts[hills]
+
+
+def windows_of_hills(
+    door: Door, grid: Grid, noisy_total: float, cost: float
+) -> list[tuple[NDArray[np.float64], float]]:
+    """Return the windows in which hills are looked for, so that a forecast can ask.
+
+    Of each its width in every column, as a share of the column's range, and the standard deviation of the noise of its rows.
+    """
+    nested = _nested(door, grid, max(noisy_total, 1.0), cost)
+    deviations = [door.deviation_at(part) for part in nested.costs(cost)]
+    return [
+        (np.minimum(width / np.array(shape), 1.0), deviation * width ** (0.5 * len(shape)))
+        for number, (shape, deviation) in enumerate(zip(nested.shapes, deviations, strict=True))
+        for width in _widths(number, shape, len(nested.shapes))
+    ]
+
+
+def region_deviation(door: Door, grid: Grid, noisy_total: float, cost: float, share: float) -> float:
+    """Return the standard deviation of the noise of the rows in such a share of all bins, so that a forecast can ask."""
+    nested = _nested(door, grid, max(noisy_total, 1.0), cost)
+    return door.deviation_at(nested.costs(cost)[0]) * math.sqrt(share * math.prod(nested.shapes[0]))
+
+
+def _nested(door: Door, grid: Grid, total: float, cost: float) -> Nested:
+    return Nested.of(grid, total, door.deviation_at(0.7 * cost))
+
+
+def _widths(number: int, shape: tuple[int, ...], n_levels: int) -> list[int]:
+    """Return the widths of windows, in bins, of a grid of this shape."""
+    is_coarse, is_fine = n_levels == 3 and number == 0, number == n_levels - 1
+    widths = _COARSE_WINDOWS if is_coarse else _FINE_WINDOWS if is_fine else _WINDOWS
+    return [width for width in widths if 3 * width <= max(shape)]
+
+
+def _cleared(levels: list[Level], nested: Nested, grid: Grid, total: float) -> list[Level]:
+    """Return grids in which neither rows that were clipped to a bound nor heaps of round numbers are hills.
+
+    What a grid has lost at a bound the finer ones lose as well: rows of bins that were not divided are spread over theirs.
+    """
+    distances = heap_distances(levels[-1])
+    kept, cleared = np.ones([1] * levels[0].rows.ndim), []
+    for level, shape in zip(levels, nested.shapes, strict=True):
+        own_bins = [fine // own for fine, own in zip(nested.shapes[-1], shape, strict=True)]
+        kept = repeated(kept, tuple(n // k for n, k in zip(shape, kept.shape, strict=True)))
+        rows = level.rows * kept
+        within = _without_clipped(rows, grid.last_place // (nested.widths * own_bins), total)
+        kept = np.where(within < rows, kept * within / np.maximum(rows, 1e-9), kept)
+        in_bins = [distance / n for distance, n in zip(distances, own_bins, strict=True)]
+        cleared.append(spread_over(Level(within, level.variances), in_bins))
+    return cleared
+
+
+def _hills(levels: list[Level], nested: Nested, total: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the hill to which each bin of the finest grid belongs for sure (0: none), and the doubt in every hill."""
+    seeds, doubts = np.ones(levels[0].rows.shape, dtype=np.int64), np.zeros(2)
+    region, middle = seeds, levels[-2]
+    dispersion = min(dispersion_of_grid(middle.rows, middle.variances), max(1.0, total / _INDEPENDENT))
+    for number, level in enumerate(levels):
+        if number:
+            seeds, region = (repeated(field, nested.factors[number - 1]) for field in (seeds, region))
+        for width in _widths(number, level.rows.shape, len(levels)):
+            seeds, region, doubts = _at_width(level.rows, level.variances, width, seeds, region, doubts, dispersion)
+    return seeds, doubts
+
+
+def _at_width(
+    rows: NDArray[np.float64],
+    noise: NDArray[np.float64],
+    width: int,
+    seeds: NDArray[np.int64],
+    region: NDArray[np.int64],
+    doubts: NDArray[np.float64],
+    dispersion: float,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return seeds, regions and doubts after windows of one width were looked at."""
+    height, variance = _windows(rows, width).ravel(), np.maximum(_windows(noise, width), 0.0).ravel()
+    sampling = dispersion * np.maximum(height, 0.0)
+    flatness = _along_a_line(rows, noise, width)
+    least_z = LEAST_HILL_Z[rows.ndim] + (LEAST_HILL_Z[1] - LEAST_HILL_Z[rows.ndim]) * flatness
+    n_known = int(seeds.max())
+    hill, z, tops = flood(
+        np.argsort(-height, kind="stable"),
+        height,
+        variance + sampling,
+        np.array(rows.shape),
+        _highest_of_each(seeds.ravel(), height),
+        least_z,
+        DEPTH,
+    )
+    n_hills = len(z) - 1
+    if n_hills > n_known:
+        divided = np.zeros(n_known + 1, dtype=np.bool_)
+        divided[region.ravel()[tops[n_known + 1 :]]] = True
+        seeds = np.where(divided[seeds], 0, seeds)  # a hill that was divided is known by its parts
+        own = _DOUBT * np.exp(-(1.0 - 0.4 * flatness) * np.maximum(z[n_known + 1 :] ** 2 - least_z**2, 0.0))
+        doubts = np.append(doubts[: n_known + 1], np.minimum(own, 1.0))
+    if n_hills < 2:
+        return seeds, region, doubts
+    seen = (region.ravel() == hill) | (hill > n_known)
+    return _sure_bins(hill, height, variance, seen, seeds, n_hills), hill.reshape(rows.shape), doubts
+
+
+def _sure_bins(
+    hill: NDArray[np.int64],
+    height: NDArray[np.float64],
+    variance: NDArray[np.float64],
+    seen: NDArray[np.bool_],
+    seeds: NDArray[np.int64],
+    n_hills: int,
+) -> NDArray[np.int64]:
+    """Return seeds with the bins that belong to a hill for sure; every hill has at least its top.
+
+    A hill that wider windows have shown is only where they saw it, too (`seen`): the foot of a high hill is higher than the top of a low one.
+    """
+    top = np.full(n_hills + 1, -np.inf)
+    np.maximum.at(top, hill, height)
+    sure = seen & (height > _SURE * np.sqrt(variance)) & (height > _CORE * top[hill])
+    flat = np.where((hill > 0) & (seeds.ravel() != hill), 0, seeds.ravel())  # where wider windows saw another hill
+    flat[sure] = hill[sure]
+    for number in range(1, n_hills + 1):
+        [own] = np.nonzero(hill == number)
+        if len(own) and not np.any(flat == number):
+            flat[own[height[own].argmax()]] = number
+    return flat.reshape(seeds.shape)
+
+
+def _highest_of_each(seeds: NDArray[np.int64], height: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the number of a hill at the highest of its seeds, 0 elsewhere."""
+    mark = np.zeros(len(seeds), dtype=np.int64)
+    [known] = np.nonzero(seeds)
+    ordered = known[np.lexsort((height[known], seeds[known]))]
+    is_last = np.append(seeds[ordered][1:] != seeds[ordered][:-1], True)
+    mark[ordered[is_last]] = seeds[ordered[is_last]]
+    return mark
+
+
+def _windows(values: NDArray[np.float64], width: int) -> NDArray[np.float64]:
+    """Return the sum over the window around every bin; there is nothing beyond the grid."""
+    from scipy.ndimage import uniform_filter
+
+    sums: NDArray[np.float64] = uniform_filter(values, width, mode="constant") * width**values.ndim
+    return sums
+
+
+def _along_a_line(rows: NDArray[np.float64], noise: NDArray[np.float64], width: int) -> float:
+    """Return 1 where rows lie along lines, 0 where they fill a plane or space, or lie in spots; between, by their own dimension.
+
+    That is the logarithm of how many more rows a window of twice the width holds around a row, without noise.
+    """
+    if rows.ndim == 1:
+        return 1.0
+    widths = [width, 2 * width] + ([4 * width] if 8 * width <= max(rows.shape) else [])
+    around = [float((rows * _windows(rows, w)).sum() - noise.sum()) for w in widths]
+    dimension = max(1.0 if a <= 0.0 or b <= a else math.log2(b / a) for a, b in pairwise(around))
+    return max(1.0 - abs(dimension - 1.0), 0.0) ** 4
+
+
+def _without_clipped(rows: NDArray[np.float64], last: NDArray[np.int64], total: float) -> NDArray[np.float64]:
+    """Return counts in which the few rows at a bound are no hill of their own; `last` is the last bin of each column that can hold rows."""
+    rows = rows.copy()
+    for axis in range(rows.ndim):
+        along = np.moveaxis(rows, axis, 0)
+        if last[axis] < 2:
+            continue
+        for edge, beside in ((0, 1), (int(last[axis]), int(last[axis]) - 1)):
+            if along[edge].sum() < _AT_BOUND * total:
+                along[edge] = np.minimum(along[edge], np.maximum(along[beside], 0.0))
+    return rows
+
+
+def _without_small(
+    seeds: NDArray[np.int64], rows: NDArray[np.float64], least_rows: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return seeds and the hill of every bin, the nearest seed's, after hills with too few rows went to their neighbours."""
+    labels = _nearest_seed(seeds)
+    while True:
+        sizes = np.bincount(labels.ravel(), rows.ravel())
+        hills = np.unique(labels)
+        smallest = int(hills[sizes[hills].argmin()])
+        if len(hills) == 1 or sizes[smallest] >= least_rows:
+            return seeds, labels
+        seeds = np.where(seeds == smallest, 0, seeds)
+        labels = _nearest_seed(seeds)
+
+
+def _nearest_seed(seeds: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the hill of the nearest seed of every bin; distances are in shares of the columns' ranges."""
+    from scipy.ndimage import distance_transform_edt
+
+    if not seeds.any():
+        return np.ones_like(seeds)
+    nearest = distance_transform_edt(
+        seeds == 0, sampling=[1.0 / n for n in seeds.shape], return_distances=False, return_indices=True
+    )
+    labels: NDArray[np.int64] = seeds[tuple(nearest)]
+    return labels

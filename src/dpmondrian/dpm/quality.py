@@ -1,0 +1,146 @@
+"""How good clusters are, measured on the rows: how far these lie from their own centre, and their centre-based silhouettes.
+
+One draw of a few sums over all rows, each of values within known limits. The clusters that a release makes of its cells for other k are
+measured along with its own, for a public list of k.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmondrian.dpm.cells import Cells
+from dpmondrian.dpm.draws import QUALITY
+from dpmondrian.dpm.merging import k_means
+from dpmondrian.dpm.partition import Nearest, Partition
+from dpmondrian.engines import PLACES, DistanceSums, Engine, Grid
+from dpmondrian.privacy import Door
+
+__all__ = ["MEASURED_K", "Figures", "draw_figures", "exact_groups"]
+
+MEASURED_K = (2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20)
+"""The k whose silhouettes are measured, as far as there are so many cells."""
+
+_OWN_WIDTH, _OTHER_WIDTH = 4096, 1024
+"""Largest values of rows: those of the own clusters count more, so they have less noise. They are fine enough that rounding to whole
+numbers is lost in it."""
+_LARGEST = 2.0**60
+"""Of a number in a file; noise is never larger."""
+_FARTHEST = 8.0
+"""Squared distances count up to so many times their mean, as known from the last step: of normal rows, even in one column, one of 200
+is farther."""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Measured means over all rows, with the standard errors of their noise.
+
+    Attributes
+    ----------
+    within, within_error : float
+        Mean squared distance of rows from their own centre, in squared ranges of the columns.
+    silhouette, silhouette_error : float
+        Of the clusters; 0 if there is one.
+    groups : tuple of int64 arrays of shape (n_cells,)
+        The clusters that were made of the cells for every other k that was measured.
+    silhouettes : float64 array
+        Theirs, with rows belonging to the nearest centre.
+    silhouettes_error : float
+    """
+
+    within: float
+    within_error: float
+    silhouette: float
+    silhouette_error: float
+    groups: tuple[NDArray[np.int64], ...]
+    silhouettes: NDArray[np.float64]
+    silhouettes_error: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain JSON values."""
+        groups = [group.tolist() for group in self.groups]
+        return asdict(self) | {"groups": groups, "silhouettes": self.silhouettes.tolist()}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any], n_cells: int) -> Figures:
+        """Return the figures that `to_dict` described; raise ValueError, TypeError or KeyError if they are none."""
+        lists = [list(group) for group in values["groups"]]
+        if [max(group, default=0) + 1 for group in lists] != [k for k in MEASURED_K if k <= n_cells]:
+            raise ValueError("the quality is that of other numbers of clusters")
+        if any(len(group) != n_cells or set(group) != set(range(max(group) + 1)) for group in lists):
+            raise ValueError("the quality is that of other cells")
+        names = ("within", "within_error", "silhouette", "silhouette_error", "silhouettes_error")
+        numbers, silhouettes = {name: float(values[name]) for name in names}, [float(v) for v in values["silhouettes"]]
+        limits = all(0.0 <= numbers[name] <= _LARGEST for name in names if name != "silhouette")
+        if not limits or not all(-1.0 <= value <= 1.0 for value in [numbers["silhouette"], *silhouettes]):
+            raise ValueError("a number of the quality is beyond its limits")
+        if len(silhouettes) != len(lists):
+            raise ValueError("the quality is that of other numbers of clusters")
+        groups = tuple(np.array(group, dtype=np.int64) for group in lists)
+        return cls(groups=groups, silhouettes=np.array(silhouettes), **numbers)
+
+
+def draw_figures(
+    engine: Engine,
+    door: Door,
+    grid: Grid,
+    partition: Partition,
+    centres: NDArray[np.float64],
+    cells: Cells,
+    spread: float,
+    total: float,
+) -> Figures:
+    """Return how good clusters with these centres are; the engine's rows are in the nodes numbered like their clusters.
+
+    Privacy
+    -------
+    Released: sums of values of rows, each within its public half-width. Argument: ``docs/privacy/profiles.md``; tests that try to
+    break it: ``tests/privacy/test_neighbours.py``.
+    """
+    groups = tuple(exact_groups(cells.places, cells.sizes, k) for k in MEASURED_K if k <= len(cells.sizes))
+    sets = [centres, *(_means(cells, group) for group in groups)]
+    largest = _largest_square(grid, spread)
+    widths = np.array([_OWN_WIDTH] * 2 + [_OTHER_WIDTH] * len(groups), dtype=np.int64)
+    least = np.array([0.0, 0.0 if isinstance(partition, Nearest) else -1.0] + [0.0] * len(groups))
+    question = DistanceSums([np.rint(one).astype(np.int64) for one in sets], largest, widths, least)
+    noisy, deviations = door.box_sums(QUALITY, None, engine.distance_sums(question)[None], widths[None])
+    scale = (1.0 - least) / 2.0 / (widths * max(total, 1.0))
+    means, errors = np.clip((1.0 + least) / 2.0 + noisy[0] * scale, least, 1.0), deviations[0] * scale
+    alone = len(centres) == 1
+    return Figures(
+        within=float(means[0]) * largest / PLACES**2,
+        within_error=float(errors[0]) * largest / PLACES**2,
+        silhouette=0.0 if alone else float(means[1]),
+        silhouette_error=0.0 if alone else float(errors[1]),
+        groups=groups,
+        silhouettes=means[2:],
+        silhouettes_error=float(errors[2]) if len(groups) else 0.0,
+    )
+
+
+def exact_groups(places: NDArray[np.float64], sizes: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+    """Return the group of every cell: exactly k groups, also where cells lie in one place and k-means finds fewer. Post-processing."""
+    _, group = k_means(places, sizes, k)
+    for number in range(int(group.max()) + 1, k):
+        counts = np.bincount(group)
+        group[np.flatnonzero(group == np.argmax(counts))[-1]] = number
+    return group
+
+
+def _means(cells: Cells, group: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the mean of the cells of every group."""
+    part = np.eye(int(group.max()) + 1)[group].T * cells.sizes
+    means: NDArray[np.float64] = part @ cells.places / part.sum(axis=1, keepdims=True)
+    return means
+
+
+def _largest_square(grid: Grid, spread: float) -> int:
+    """Return the squared distance beyond which rows count as if they were there: public and released values only."""
+    numeric = ~grid.one_hot
+    of_categories = float((grid.last_place[grid.block_begins][~numeric[grid.block_begins]] ** 2.0).sum())
+    whole = float((grid.last_place[numeric] ** 2.0).sum()) + 2.0 * of_categories
+    return max(1, int(min(_FARTHEST * (numeric.sum() * spread**2 + of_categories / 2.0), whole)))

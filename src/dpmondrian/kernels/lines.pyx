@@ -1,0 +1,166 @@
+"""Rows along directions: counted in bins, and cut apart. Exact, row by row.
+
+A direction is a vector of small whole numbers. The projection of a row on it is the sum of its places, each times the direction's
+number: a whole number of at most 47 bits, since places have 16 bits, numbers 11 and there are at most 2**20 columns. Double precision holds
+it exactly.
+"""
+
+import numpy as np
+
+from dpmondrian.kernels.tiles import places_of
+
+from libc.math cimport floor
+from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint32_t
+
+from dpmondrian.kernels.tiles cimport vectorised
+
+__all__ = ["PARTS", "STEPS", "cut_along", "line_counts"]
+
+PARTS = 256
+"""Parts of a row: one that stands for an interval is spread over the bins that the interval meets."""
+STEPS = 16
+"""Steps of a bin in which it is told how a row is spread."""
+cdef enum:
+    TILE = 1024
+
+cdef int64_t _PARTS = PARTS, _STEPS = STEPS
+
+
+def _used(rows, order, directions):
+    """Return the places of rows in the columns that directions use, and the directions in these."""
+    directions = np.asarray(directions)
+    columns = np.flatnonzero(directions.any(axis=0))
+    return places_of(rows, columns, order), directions[:, columns].astype(np.float64, order="C")
+
+
+def line_counts(rows, order, starts, line_of, directions, begins, widths, shapes, counts):
+    """Add the rows of every group to the bins of the lines of that group; see `reference.line_counts`."""
+    shape_begins = np.cumsum([0, *map(len, shapes)])
+    _count_lines(*_used(rows, order, directions), starts, line_of, begins, widths, np.concatenate(shapes), shape_begins, counts)
+
+
+def _count_lines(
+    const uint16_t[:, ::1] places,
+    const double[:, ::1] directions,
+    const int64_t[::1] starts,
+    const int64_t[::1] line_of,
+    const int64_t[::1] begins,
+    const int64_t[::1] widths,
+    const int64_t[::1] shapes,
+    const int64_t[::1] shape_begins,
+    int64_t[:, ::1] counts,
+):
+    cdef Py_ssize_t g, start, size, line
+    cdef double[::1] found = np.empty(TILE)
+    with nogil:
+        for g in range(starts.shape[0] - 1):
+            for start from starts[g] <= start < starts[g + 1] by TILE:
+                size = min(<int64_t>TILE, starts[g + 1] - start)
+                for line in range(line_of.shape[0]):
+                    if line_of[line] != g:
+                        continue
+                    _project(places, start, size, &directions[line, 0], found)
+                    if shape_begins[line + 1] - shape_begins[line] == 1:
+                        _count_points(&found[0], size, begins[line], widths[line], counts[line])
+                    else:
+                        _count_intervals(
+                            &found[0], size, begins[line], widths[line], shapes[shape_begins[line] : shape_begins[line + 1]], counts[line]
+                        )
+
+
+cdef void _project(
+    const uint16_t[:, ::1] places, Py_ssize_t start, Py_ssize_t size, const double *direction, double[::1] found
+) noexcept nogil:
+    """Write the projections of some rows on a direction."""
+    cdef Py_ssize_t j
+    found[:size] = 0.0
+    for j in range(places.shape[0]):
+        if direction[j] != 0.0:
+            _add_product(&places[j, start], size, direction[j], &found[0])
+
+
+cdef vectorised _add_product(const uint16_t *column, Py_ssize_t size, double factor, double *found) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(size):
+        found[i] += factor * <int32_t>column[i]
+
+
+cdef void _count_points(double *found, Py_ssize_t size, int64_t begin, int64_t width, int64_t[::1] counts) noexcept nogil:
+    """Add rows with these projections to bins; what lies beyond all bins counts nowhere."""
+    cdef int32_t bins[TILE]
+    cdef Py_ssize_t i
+    _find_bins(found, size, <double>begin, <double>width, <double>counts.shape[0], bins)
+    for i in range(size):
+        if bins[i] < counts.shape[0]:
+            counts[bins[i]] += _PARTS
+
+
+cdef vectorised _find_bins(
+    const double *found, Py_ssize_t size, double begin, double width, double n_bins, int32_t *bins
+) noexcept nogil:
+    """Write the bins of projections; that of those beyond all bins is behind the last."""
+    cdef double inverse = 1.0 / width, x, b
+    cdef Py_ssize_t i
+    for i in range(size):
+        x = found[i] - begin
+        x = x if x >= 0.0 else n_bins * width
+        x = x if x < n_bins * width else n_bins * width
+        b = floor(x * inverse)
+        b = b + 1.0 if x >= (b + 1.0) * width else b  # the quotient may be rounded across a whole number
+        b = b - 1.0 if x < b * width else b
+        bins[i] = <int32_t>b
+
+
+cdef void _count_intervals(
+    const double *found, Py_ssize_t size, int64_t begin, int64_t width, const int64_t[::1] shape, int64_t[::1] counts
+) noexcept nogil:
+    """Add rows that stand for intervals around these projections, part by part."""
+    cdef int64_t n_bins = counts.shape[0], n_steps = shape.shape[0] - 1, step = width // _STEPS
+    cdef int64_t half = step * n_steps // 2, low, first, last, b
+    cdef Py_ssize_t i
+    for i in range(size):
+        low = <int64_t>found[i] - begin - half
+        if low + 2 * half < 0:
+            continue
+        first, last = max(low, 0) // width, min(n_bins - 1, (low + 2 * half) // width)
+        for b in range(first, last + 1):
+            counts[b] += shape[_steps_below((b + 1) * width - low, step, n_steps)]
+            counts[b] -= shape[_steps_below(b * width - low, step, n_steps)]
+
+
+cdef inline int64_t _steps_below(int64_t edge, int64_t step, int64_t n_steps) noexcept nogil:
+    """Return how many steps of a row's interval lie below an edge, which is so far above its lower end."""
+    return 0 if edge <= 0 else min(edge // step, n_steps)
+
+
+def cut_along(rows, order, starts, directions, thresholds, first, node):
+    """Send the rows of every group to the nodes from its `first` on: each by how many thresholds of its group its projection has reached."""
+    threshold_begins = np.cumsum([0, *map(len, thresholds)])
+    limits = np.concatenate(thresholds).astype(np.float64)
+    _cut(*_used(rows, order, directions), order, starts, limits, threshold_begins, np.array(first, dtype=np.int16), node)
+
+
+def _cut(
+    const uint16_t[:, ::1] places,
+    const double[:, ::1] directions,
+    const uint32_t[::1] order,
+    const int64_t[::1] starts,
+    const double[::1] thresholds,
+    const int64_t[::1] threshold_begins,
+    const int16_t[::1] first,
+    int16_t[::1] node,
+):
+    cdef Py_ssize_t g, start, size, i, t
+    cdef double[::1] found = np.empty(TILE)
+    cdef int16_t[::1] side = np.empty(TILE, dtype=np.int16)
+    with nogil:
+        for g in range(starts.shape[0] - 1):
+            for start from starts[g] <= start < starts[g + 1] by TILE:
+                size = min(<int64_t>TILE, starts[g + 1] - start)
+                _project(places, start, size, &directions[g, 0], found)
+                side[:size] = first[g]
+                for t in range(threshold_begins[g], threshold_begins[g + 1]):
+                    for i in range(size):
+                        side[i] += found[i] >= thresholds[t]
+                for i in range(size):
+                    node[order[start + i]] = side[i]

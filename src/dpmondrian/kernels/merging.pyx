@@ -1,0 +1,239 @@
+"""Groups of points that have weights: by k-means, by joins, and along the shortest tree. Sees released numbers only."""
+
+import numpy as np
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int64_t
+
+from dpmondrian.kernels.tiles cimport tile_squares
+
+__all__ = ["best_means", "groups_of_joins", "nearest_neighbour_joins", "shortest_tree"]
+
+
+def nearest_neighbour_joins(const double[:, ::1] places, const double[::1] sizes):
+    """Return which two groups are joined, in the order in which they are found, and how much the sum of squares grows by each.
+
+    Groups are numbered: first the points, then the joins in this order. Nearest groups are followed until two are each other's nearest;
+    of equally near ones the one before is taken.
+    """
+    cdef Py_ssize_t n_points = sizes.shape[0], n_columns = places.shape[1], n_joins = 0, n_chain = 0, n_present = n_points
+    cdef Py_ssize_t c, i, j, last, first, second, new, nearest
+    cdef double[:, ::1] centres = np.concatenate([places, np.empty((max(n_points - 1, 0), n_columns))])
+    cdef double[::1] weights = np.concatenate([sizes, np.empty(max(n_points - 1, 0))])
+    cdef int64_t[::1] present = np.arange(n_points), chain = np.empty(n_points + 1, dtype=np.int64)
+    found, costs = np.empty((max(n_points - 1, 0), 2), dtype=np.int64), np.zeros(2 * n_points)
+    cdef int64_t[:, ::1] joins = found
+    cdef double[::1] growth = costs
+    cdef double least, cost, apart
+    with nogil:
+        while n_joins < n_points - 1:
+            if n_chain == 0:
+                chain[0], n_chain = present[0], 1
+            last, least, nearest = chain[n_chain - 1], INFINITY, -1
+            for c in range(n_present):
+                i = present[c]
+                if i == last:
+                    continue
+                apart = 0.0
+                for j in range(n_columns):
+                    apart += (centres[i, j] - centres[last, j]) * (centres[i, j] - centres[last, j])
+                cost = weights[i] * weights[last] / (weights[i] + weights[last]) * apart
+                if cost < least or (cost == least and n_chain > 1 and i == chain[n_chain - 2]):
+                    least, nearest = cost, i
+            if n_chain == 1 or nearest != chain[n_chain - 2]:
+                chain[n_chain] = nearest
+                n_chain += 1
+                continue
+            first, second, new = chain[n_chain - 1], chain[n_chain - 2], n_points + n_joins
+            n_chain -= 2
+            weights[new] = weights[first] + weights[second]
+            for j in range(n_columns):
+                centres[new, j] = (weights[first] * centres[first, j] + weights[second] * centres[second, j]) / weights[new]
+            growth[new] = max(least, growth[first], growth[second])  # rounding aside, it is the largest
+            joins[n_joins, 0], joins[n_joins, 1] = first, second
+            n_joins += 1
+            c = 0
+            for i in range(n_present):
+                if present[i] != first and present[i] != second:
+                    present[c] = present[i]
+                    c += 1
+            present[c], n_present = new, c + 1
+    return found, costs[n_points : max(2 * n_points - 1, n_points)]
+
+
+def groups_of_joins(const int64_t[:, :] joins, Py_ssize_t n_points, Py_ssize_t n_groups):
+    """Return the group of every point once so many are left; groups are numbered in the order of points, then of joins."""
+    cdef Py_ssize_t n_joins = n_points - n_groups, i
+    cdef int64_t[::1] top = np.arange(n_points + n_joins), number = np.full(n_points + n_joins, -1, dtype=np.int64)
+    groups = np.empty(n_points, dtype=np.int64)
+    cdef int64_t[::1] group = groups
+    cdef int64_t n_seen = 0
+    with nogil:
+        for i in range(n_joins - 1, -1, -1):
+            top[joins[i, 0]] = top[joins[i, 1]] = top[n_points + i]
+        for i in range(n_points + n_joins):
+            if top[i] == i:
+                number[i] = n_seen
+                n_seen += 1
+        for i in range(n_points):
+            group[i] = number[top[i]]
+    return groups
+
+
+def shortest_tree(const double[:, ::1] distances):
+    """Return the ends of the edges of the shortest tree that connects all points, each the lower number first, in ascending order."""
+    cdef Py_ssize_t n_points = distances.shape[0], n_edges, i, last = 0, nearest
+    found = np.zeros((max(n_points - 1, 0), 2), dtype=np.int64)
+    cdef int64_t[:, ::1] edges = found
+    cdef int64_t[::1] end = np.zeros(n_points, dtype=np.int64)
+    cdef double[::1] apart = np.full(n_points, np.inf)
+    with nogil:
+        for n_edges in range(edges.shape[0]):
+            apart[last], nearest = -1.0, -1  # it belongs to the tree
+            for i in range(n_points):
+                if apart[i] < 0.0:
+                    continue
+                if distances[last, i] < apart[i]:
+                    apart[i], end[i] = distances[last, i], last
+                if nearest < 0 or apart[i] < apart[nearest]:
+                    nearest = i
+            edges[n_edges, 0], edges[n_edges, 1] = min(nearest, end[nearest]), max(nearest, end[nearest])
+            last = nearest
+    return found[np.lexsort((found[:, 1], found[:, 0]))]
+
+
+def best_means(places, sizes, Py_ssize_t n_clusters, Py_ssize_t n_steps, const double[:, ::1] chances):
+    """Return the centres of at most k clusters, and the cluster of every point: the best of as many starts as there are rows of chances.
+
+    A start is greedy k-means++: of a few points, each chosen by its chance, the one that leaves the least cost is taken. Lloyd's steps
+    follow, until nothing moves.
+    """
+    cdef _Points points = _Points(places, sizes, n_clusters)
+    cdef Py_ssize_t start, n_candidates = (chances.shape[1] - 1) // max(n_clusters - 1, 1)
+    cdef double cost, least = INFINITY
+    best = None
+    for start in range(chances.shape[0]):
+        with nogil:
+            points.choose(&chances[start, 0], n_candidates)
+            cost = points.settle(n_steps)
+        if best is None or cost < least:
+            least, best = cost, (np.array(points.centres)[: points.n_centres], np.array(points.cluster))
+    centres, cluster = best
+    present, cluster = np.unique(cluster, return_inverse=True)
+    return centres[present], cluster
+
+
+cdef class _Points:
+    """Points with weights, their centres, and room for the search."""
+
+    cdef const double[:, ::1] places
+    cdef const double[::1] sizes
+    cdef double[::1] nearest, squares, below, weights
+    cdef double[:, ::1] tile, centres
+    cdef int64_t[::1] cluster
+    cdef Py_ssize_t n_points, n_columns, n_centres
+
+    def __init__(self, places, sizes, n_clusters):
+        self.places, self.sizes = np.ascontiguousarray(places), np.ascontiguousarray(sizes)
+        self.n_points, self.n_columns = places.shape
+        self.tile = np.ascontiguousarray(places.T)
+        self.nearest, self.squares, self.below = np.empty((3, self.n_points))
+        self.weights, self.centres = np.empty(n_clusters), np.empty((n_clusters, self.n_columns))
+        self.cluster = np.empty(self.n_points, dtype=np.int64)
+
+    cdef void choose(self, const double *chances, Py_ssize_t n_candidates) noexcept nogil:
+        """Put centres on points that are far apart; fewer if there are no more different ones."""
+        cdef Py_ssize_t c, i, point, taken
+        cdef double cost, least, total = 0.0
+        for i in range(self.n_points):
+            total += self.sizes[i]
+            self.below[i] = total
+            self.nearest[i] = INFINITY
+        self.n_centres = 0
+        self._take(self._chosen(chances[0], total))
+        chances += 1
+        while self.n_centres < self.centres.shape[0]:
+            total = 0.0
+            for i in range(self.n_points):
+                total += self.sizes[i] * self.nearest[i]
+                self.below[i] = total
+            if total <= 0.0:
+                break
+            least, taken = INFINITY, 0
+            for c in range(n_candidates):
+                point, cost = self._chosen(chances[c], total), 0.0
+                self._squares_from(&self.places[point, 0])
+                for i in range(self.n_points):
+                    cost += self.sizes[i] * min(self.nearest[i], self.squares[i])
+                if cost < least:
+                    least, taken = cost, point
+            self._take(taken)
+            chances += n_candidates
+
+    cdef Py_ssize_t _chosen(self, double chance, double total) noexcept nogil:
+        """Return the point at a chance from 0 to 1 of the weights that were added up."""
+        cdef Py_ssize_t i = 0
+        while i < self.n_points - 1 and self.below[i] <= chance * total:
+            i += 1
+        return i
+
+    cdef void _take(self, Py_ssize_t point) noexcept nogil:
+        """Put one more centre on a point."""
+        cdef Py_ssize_t i
+        self.centres[self.n_centres, :] = self.places[point, :]
+        self.n_centres += 1
+        self._squares_from(&self.places[point, 0])
+        for i in range(self.n_points):
+            self.nearest[i] = min(self.nearest[i], self.squares[i])
+
+    cdef void _squares_from(self, const double *centre) noexcept nogil:
+        tile_squares(self.tile, self.n_points, centre, self.squares)
+
+    cdef double settle(self, Py_ssize_t n_steps) noexcept nogil:
+        """Move centres to the means of the points that are nearest to them, until no point changes its centre; return the cost."""
+        cdef Py_ssize_t i, step
+        cdef double cost = 0.0
+        self.cluster[:] = -1
+        for step in range(n_steps):
+            if not self._assign():
+                break
+            self._move()
+        for i in range(self.n_points):
+            self.nearest[i] = INFINITY
+        for i in range(self.n_centres):
+            self._squares_from(&self.centres[i, 0])
+            for step in range(self.n_points):
+                self.nearest[step] = min(self.nearest[step], self.squares[step])
+        for i in range(self.n_points):
+            cost += self.sizes[i] * self.nearest[i]
+        return cost
+
+    cdef bint _assign(self) noexcept nogil:
+        """Find the nearest centre of every point; return whether any has changed."""
+        cdef Py_ssize_t c, i
+        cdef bint changed = False
+        for i in range(self.n_points):
+            self.nearest[i], self.below[i] = INFINITY, 0.0
+        for c in range(self.n_centres):
+            self._squares_from(&self.centres[c, 0])
+            for i in range(self.n_points):
+                self.below[i] = <double>c if self.squares[i] < self.nearest[i] else self.below[i]
+                self.nearest[i] = min(self.nearest[i], self.squares[i])
+        for i in range(self.n_points):
+            changed |= self.cluster[i] != <int64_t>self.below[i]
+            self.cluster[i] = <int64_t>self.below[i]
+        return changed
+
+    cdef void _move(self) noexcept nogil:
+        """Move centres to their points' means; one that has none stays."""
+        cdef Py_ssize_t c, i, j
+        self.weights[:] = 0.0
+        for i in range(self.n_points):
+            self.weights[self.cluster[i]] += self.sizes[i]
+        for c in range(self.n_centres):
+            if self.weights[c] > 0.0:
+                self.centres[c, :] = 0.0
+        for i in range(self.n_points):
+            c = self.cluster[i]
+            for j in range(self.n_columns):
+                self.centres[c, j] += self.sizes[i] / self.weights[c] * self.places[i, j]

@@ -1,0 +1,279 @@
+"""The nearest centres of rows: exact, without looking at centres that cannot be near.
+
+Rows come in groups that mostly lie together. Take a centre `a` near a group. A row at distance r from `a` has its nearest centre
+within r, so a centre farther than ``2 r`` from `a` is not it: it is farther than r from the row. Most rows of a tile reach
+about as far, and only the centres within that reach are looked at. Rows that reach farther are put aside and searched at the
+end among all centres. How far is far is a guess about time and changes no result.
+"""
+
+import math
+
+import numpy as np
+
+from dpmondrian.kernels.tiles import measured_places, order_rows
+
+from libc.math cimport INFINITY, fabs, floor, pow, sqrt
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
+
+from dpmondrian.kernels.tiles cimport code_type, fill_tile, tile_squares, vectorised
+
+__all__ = ["regroup"]
+
+cdef enum:
+    TILE = 256
+    WIDE_TILE = 1024
+    FIRST_ROWS = 4096
+    SAMPLE = 64  # so many rows of a tile, and so many limits, are tried to choose which rows are put aside
+    LIMITS = 8
+
+_MOST_SETTLED = 512
+"""With more centres it takes too long to find how far apart they are."""
+cdef double MARGIN = 1.0 + 1e-9  # more than all rounding in a reach
+
+
+def regroup(rows, centres, node):
+    """Set every row's node to the number of its nearest centre; see `reference.regroup`."""
+    centres = np.ascontiguousarray(centres, dtype=np.float64)
+    unsure = _settled(rows, centres, node)
+    if not unsure.size:
+        return
+    old = node[unsure]
+    n_nodes = 1 + int(old.max())
+    order, starts = order_rows(old, np.arange(n_nodes, dtype=np.int16), n_nodes)
+    order = unsure[order]
+    node[order] = _nearest(measured_places(rows, order), starts, centres)
+
+
+def _settled(rows, centres, node):
+    """Move the rows whose codes alone tell their nearest centre, and return the others.
+
+    A place lies within half a code's width of the middle of its code. So a row's distance from a centre is known up to
+    ``half_width``, the length of these halves together. If it is surely below half the distance of that centre from its
+    nearest other one, no centre is as near. The margin is more than what single precision loses in so many columns.
+    """
+    codes, rests, code_step, _ = rows
+    n_columns, every = len(rests), np.arange(node.size, dtype=np.uint32)
+    margin = 1e-3 + 1e-6 * n_columns
+    if len(centres) > _MOST_SETTLED or margin >= 1.0:
+        return every
+    half_width = 0.5 * math.sqrt(((code_step - 1.0) ** 2).sum())
+    gaps = _gaps(centres)
+    limit = (np.maximum(0.0, 0.5 * gaps - half_width) ** 2 * (1.0 - margin)).astype(np.float32)
+    if not limit.any():
+        return every
+    # The distance of a code from a centre is that of its middle: code * step - offset.
+    offset = np.ascontiguousarray((centres - 0.5 * (code_step - 1.0)).T.astype(np.float32))
+    guess_of = _guesses(codes, code_step, centres, node)
+    return every[: _settle(codes, node, guess_of, offset, code_step.astype(np.float32), limit, every)]
+
+
+def _gaps(const double[:, ::1] points):
+    """Return the distance of each centre from its nearest other one."""
+    found = np.full(points.shape[0], np.inf)
+    cdef double[::1] gaps = found
+    cdef Py_ssize_t a, b, j
+    cdef double total
+    with nogil:
+        for a in range(points.shape[0]):
+            for b in range(a):
+                total = 0.0
+                for j in range(points.shape[1]):
+                    total += (points[a, j] - points[b, j]) * (points[a, j] - points[b, j])
+                gaps[a], gaps[b] = min(gaps[a], total), min(gaps[b], total)
+    return np.sqrt(found)
+
+
+def _guesses(codes, code_step, centres, node):
+    """Return for each node a centre that its rows may have nearest: that of the mean of the first of them."""
+    n_nodes, first = 1 + int(node.max(initial=0)), node[:FIRST_ROWS]
+    n_columns = centres.shape[1]
+    counts = np.bincount(first, minlength=n_nodes)
+    values = codes[:n_columns, :FIRST_ROWS] * code_step[:, None]
+    means = np.stack([np.bincount(first, column, n_nodes) for column in values], axis=1) / np.maximum(counts, 1)[:, None]
+    squared = (centres**2).sum(axis=1) - 2.0 * (means @ centres.T)
+    return np.where(counts > 0, squared.argmin(axis=1), 0).astype(np.int32)
+
+
+def _settle(
+    const code_type[:, ::1] codes,
+    int16_t[::1] node,
+    const int32_t[::1] guess_of,
+    const float[:, ::1] offset,
+    const float[::1] code_step,
+    const float[::1] limit,
+    uint32_t[::1] unsure,
+):
+    """Move the rows that are surely nearest to their guess; list the others, and return their number."""
+    cdef int32_t[::1] guess = np.empty(WIDE_TILE, dtype=np.int32)
+    cdef float[::1] distance = np.empty(WIDE_TILE, dtype=np.float32)
+    cdef Py_ssize_t start, size, i, j, n_unsure = 0
+    cdef float d
+    cdef bint sure
+    with nogil:
+        for start from 0 <= start < node.shape[0] by WIDE_TILE:
+            size = min(<Py_ssize_t>WIDE_TILE, node.shape[0] - start)
+            for i in range(size):
+                guess[i] = guess_of[<uint16_t>node[start + i]]
+            distance[:size] = 0.0
+            for j in range(offset.shape[0]):
+                for i in range(size):
+                    d = <float>codes[j, start + i] * code_step[j] - offset[j, guess[i]]
+                    distance[i] += d * d
+            for i in range(size):
+                sure = distance[i] < limit[guess[i]]
+                node[start + i] = <int16_t>guess[i] if sure else node[start + i]
+                unsure[n_unsure] = <uint32_t>(start + i)
+                n_unsure += not sure
+    return n_unsure
+
+
+cdef class _Search:
+    """Centres, and room for the search among them."""
+
+    cdef double[:, ::1] points, by_column
+    cdef double[::1] apart, mean, reach, keys, found, least
+    cdef Py_ssize_t[::1] numbers
+    cdef double scale
+
+    def __init__(self, points):
+        n_centres, n_columns = points.shape
+        self.points, self.by_column = points, points.T.copy()
+        self.apart, self.mean = np.empty(n_centres), np.empty(n_columns)
+        self.reach, self.keys, self.found, self.least = np.empty((4, max(TILE, n_centres)))
+        self.numbers = np.empty(n_centres, dtype=np.intp)
+        self.scale = self._key_scale()
+
+    cdef double _key_scale(self) noexcept nogil:
+        """Return by what to multiply a squared distance so that a number below it can be added and both stay exact."""
+        cdef double farthest = 0.0, total, far, scale = 1.0
+        cdef Py_ssize_t c, j
+        for c in range(self.points.shape[0]):
+            total = 0.0
+            for j in range(self.points.shape[1]):
+                far = max(fabs(self.points[c, j] - 65535.0), fabs(self.points[c, j]))
+                total += far * far
+            farthest = max(farthest, total)
+        while (farthest + 1.0) * 2.0 * scale <= 9007199254740992.0:  # 2**53
+            scale *= 2.0
+        return scale
+
+    cdef Py_ssize_t anchor(self, const double[:, ::1] tile, Py_ssize_t size) noexcept nogil:
+        """Return the centre nearest to the mean of a tile, and write the distances of all centres from it."""
+        cdef Py_ssize_t c, i, j, a = 0, n_centres = self.points.shape[0]
+        for j in range(tile.shape[0]):
+            self.mean[j] = 0.0
+            for i in range(size):
+                self.mean[j] += tile[j, i] / size
+        tile_squares(self.by_column, n_centres, &self.mean[0], self.apart)
+        for c in range(1, n_centres):
+            if self.apart[c] < self.apart[a]:
+                a = c
+        tile_squares(self.by_column, n_centres, &self.points[a, 0], self.apart)
+        for c in range(n_centres):
+            self.apart[c] = sqrt(self.apart[c])
+        return a
+
+    cdef Py_ssize_t within_reach(self, const double[:, ::1] tile, Py_ssize_t size, Py_ssize_t a, uint8_t[::1] aside) noexcept nogil:
+        """List the centres, ascending, that rows of a tile may have nearest; mark the rows put `aside`; return how many are listed."""
+        cdef Py_ssize_t c, i, n_numbers = 0
+        cdef double limit
+        tile_squares(tile, size, &self.points[a, 0], self.reach)
+        for i in range(size):
+            self.reach[i] = 2.0 * sqrt(self.reach[i]) * MARGIN
+        limit = self._limit(min(size, <Py_ssize_t>SAMPLE))
+        for i in range(size):
+            aside[i] = self.reach[i] > limit
+        for c in range(self.points.shape[0]):
+            self.numbers[n_numbers] = c
+            n_numbers += self.apart[c] <= limit
+        return n_numbers
+
+    cdef double _limit(self, Py_ssize_t n_sampled) noexcept nogil:
+        """Return the reach beyond which rows are better put aside: the one of a few that leaves the fewest distances to take."""
+        cdef double shortest = INFINITY, longest = 1.0, best, limit
+        cdef Py_ssize_t c, i, step, n_near, n_aside, work, fewest = -1
+        for i in range(n_sampled):
+            shortest, longest = min(shortest, self.reach[i]), max(longest, self.reach[i])
+        shortest, best = max(shortest, 1.0), longest
+        for step in range(LIMITS):
+            limit = longest * pow(shortest / longest, step / <double>LIMITS)
+            n_near = n_aside = 0
+            for c in range(self.apart.shape[0]):
+                n_near += self.apart[c] <= limit
+            for i in range(n_sampled):
+                n_aside += self.reach[i] > limit
+            work = n_sampled * n_near + n_aside * self.apart.shape[0]
+            if fewest < 0 or work < fewest:
+                best, fewest = limit, work
+        return best
+
+    cdef void all_numbers(self) noexcept nogil:
+        """List all centres."""
+        cdef Py_ssize_t c
+        for c in range(self.numbers.shape[0]):
+            self.numbers[c] = c
+
+    cdef void search(self, const double[:, ::1] tile, Py_ssize_t size, Py_ssize_t n_numbers, int32_t[::1] number) noexcept nogil:
+        """Fill in the nearest of the centres that are listed; the lowest number wins a tie.
+
+        A squared distance and a number together make one key, so the smallest key tells everything.
+        """
+        cdef Py_ssize_t begin, p, i
+        cdef double squared
+        self.least[:size] = INFINITY
+        for begin from 0 <= begin < n_numbers by <Py_ssize_t>self.scale:
+            self.keys[:size] = INFINITY
+            for p in range(begin, min(begin + <Py_ssize_t>self.scale, n_numbers)):
+                tile_squares(tile, size, &self.points[self.numbers[p], 0], self.found)
+                _keep_smaller(&self.found[0], size, self.scale, <double>(p - begin), &self.keys[0])
+            for i in range(size):
+                squared = floor(self.keys[i] / self.scale)
+                if squared < self.least[i]:
+                    self.least[i] = squared
+                    number[i] = <int32_t>self.numbers[begin + <Py_ssize_t>(self.keys[i] - squared * self.scale)]
+
+
+cdef vectorised _keep_smaller(const double *found, Py_ssize_t size, double scale, double place, double *keys) noexcept nogil:
+    """Put the keys of one centre in the place of larger ones."""
+    cdef Py_ssize_t i
+    cdef double key
+    for i in range(size):
+        key = found[i] * scale + place
+        keys[i] = key if key < keys[i] else keys[i]
+
+
+def _nearest(const uint16_t[:, ::1] places, const int64_t[::1] starts, points):
+    """Return the number of each row's nearest centre; the lowest number wins a tie."""
+    numbers_of_rows = np.empty(places.shape[1], dtype=np.int32)
+    cdef _Search centres = _Search(points)
+    cdef int32_t[::1] number = numbers_of_rows, found = np.empty(TILE, dtype=np.int32)
+    cdef double[:, ::1] tile = np.empty((places.shape[0], TILE))
+    cdef uint8_t[::1] aside = np.empty(TILE, dtype=np.uint8)
+    cdef uint32_t[::1] far = np.empty(places.shape[1], dtype=np.uint32)
+    cdef Py_ssize_t g, start, size, i, j, n_near, a = 0, n_far = 0
+    with nogil:
+        for g in range(starts.shape[0] - 1):
+            for start from starts[g] <= start < starts[g + 1] by TILE:
+                size = min(<int64_t>TILE, starts[g + 1] - start)
+                fill_tile(places, start, size, tile)
+                if start == starts[g]:
+                    a = centres.anchor(tile, size)
+                n_near = centres.within_reach(tile, size, a, aside)
+                if n_near == 1:
+                    found[:size] = <int32_t>a
+                else:
+                    centres.search(tile, size, n_near, found)
+                for i in range(size):
+                    number[start + i] = found[i]
+                    far[n_far] = <uint32_t>(start + i)
+                    n_far += aside[i]
+        centres.all_numbers()
+        for start from 0 <= start < n_far by TILE:
+            size = min(<Py_ssize_t>TILE, n_far - start)
+            for j in range(places.shape[0]):
+                for i in range(size):
+                    tile[j, i] = places[j, far[start + i]]
+            centres.search(tile, size, centres.points.shape[0], found)
+            for i in range(size):
+                number[far[start + i]] = found[i]
+    return numbers_of_rows

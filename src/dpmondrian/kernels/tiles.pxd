@@ -1,0 +1,59 @@
+"""Rows in groups and tiles: what the compiled kernels have in common.
+
+Only `decode` reads codes and rests, of any type, so that what follows it is compiled once for all of them.
+"""
+
+from libc.stdint cimport int16_t, uint8_t, uint16_t, uint32_t
+
+cdef extern from *:
+    """
+    /* Short loops are compiled for every x86-64 processor and again for those with wider vectors; the one that fits is called.
+       Both give the same numbers: products and sums are never fused. */
+    #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+    #define DPM_VECTORISED __attribute__((target_clones("default", "arch=x86-64-v3"))) void
+    #else
+    #define DPM_VECTORISED void
+    #endif
+    """
+    ctypedef void vectorised "DPM_VECTORISED"
+
+ctypedef fused code_type:
+    uint8_t
+    uint16_t
+
+ctypedef fused rest_type:
+    uint8_t
+    uint16_t
+
+
+cdef inline void decode(
+    const code_type *code, const rest_type *rest, uint32_t width, uint32_t step, Py_ssize_t n_rows, uint16_t *places
+) noexcept nogil:
+    """Write the places of one column of all rows."""
+    cdef Py_ssize_t i
+    for i in range(n_rows):
+        places[i] = <uint16_t>(code[i] * width + rest[i] * step)
+
+
+cdef inline void fill_tile(const uint16_t[:, ::1] places, Py_ssize_t start, Py_ssize_t size, double[:, ::1] tile) noexcept nogil:
+    """Copy rows into a tile of floating-point numbers."""
+    cdef Py_ssize_t i, j
+    for j in range(places.shape[0]):
+        for i in range(size):
+            tile[j, i] = places[j, start + i]
+
+
+cdef Py_ssize_t tile_rows(Py_ssize_t n_columns) noexcept nogil
+cdef void tile_squares(const double[:, ::1] tile, Py_ssize_t size, const double *point, double[::1] squares) noexcept nogil
+
+
+cdef inline void add_squares(const double *column, Py_ssize_t size, double centre, double *distance) noexcept nogil:
+    """Add the squared distances of values from a centre.
+
+    Between places they are whole numbers below 2**53, which double precision holds exactly and is fastest with.
+    """
+    cdef Py_ssize_t i
+    cdef double d
+    for i in range(size):
+        d = column[i] - centre
+        distance[i] += d * d

@@ -1,0 +1,56 @@
+"""Clusters as a table for spreadsheets."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmondrian.common.digits import rounded_to
+from dpmondrian.common.printable import printable
+
+_FORMULA = re.compile("(^|[;,|\t])(?=[ ]*[=+\\-@\uff1d\uff0b\uff0d\uff20])")
+"""Where a formula begins: at the start of a name, and after what a spreadsheet may take for the end of a cell."""
+
+
+def csv_text(
+    names: Sequence[str],
+    sizes: NDArray[np.float64],
+    size_errors: NDArray[np.float64],
+    centres: NDArray[np.float64],
+    centre_errors: NDArray[np.float64],
+) -> str:
+    """Return sizes and centres with their standard errors as CSV text, a line per cluster, with the digits that the errors leave.
+
+    A name that a spreadsheet would take for a formula has an apostrophe before it, and what cannot be seen is written as an
+    escape.
+    """
+    names = [_no_formula(name) for name in names]
+    table = io.StringIO()
+    writer = csv.writer(table, lineterminator="\n")
+    writer.writerow(["cluster", "size", "size_error", *(part for name in names for part in (name, f"{name} error"))])
+    values, errors = np.column_stack([sizes, centres]).tolist(), np.column_stack([size_errors, centre_errors]).tolist()
+    for cluster, pairs in enumerate(map(zip, values, errors)):
+        writer.writerow([cluster, *(rounded_to(each, error) for value, error in pairs for each in (value, error))])
+    return table.getvalue()
+
+
+def table_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return rows, all with the same names, as CSV text; texts are written so that no spreadsheet computes them."""
+    table = io.StringIO()
+    writer = csv.writer(table, lineterminator="\n")
+    writer.writerow(rows[0] if rows else [])
+    for row in rows:
+        cells = [_no_formula(value) if isinstance(value, str) else value for value in row.values()]
+        writer.writerow(["" if value is None else value for value in cells])
+    return table.getvalue()
+
+
+def _no_formula(name: str) -> str:
+    """Return a name that no spreadsheet computes or hands to another program (OWASP, "CSV injection")."""
+    return _FORMULA.sub(r"\1'", printable(name))

@@ -1,0 +1,186 @@
+"""What sets a cluster apart from all rows: from released values only, and nothing that their noise could have made.
+
+A numeric column differs by how far the centre of the cluster is from the mean of all rows, as a share of the column's range: the distance
+by which rows were clustered. A column of categories differs by the largest difference of a share. Both are from 0 to 1, and the same for
+a column of the values 0 and 1. A difference is told only if noise would hardly have made it in any of the clusters, columns and
+categories that were looked at (Bonferroni), and, of a numeric column, if the histograms, which have noise of their own, agree: that a row
+of the cluster is more often above a row of the table than below, or less often (Cliff's delta).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmondrian.release.histograms import ColumnProfile, Part
+from dpmondrian.schema import Column
+
+HIGHER, LOWER, MORE, FEWER = "higher", "lower", "more", "fewer"
+"""Ways to differ: values of a numeric column, rows of a category."""
+
+LEAST_DIFFERENCE, LEAST_CERTAINTY = 0.05, 0.95
+"""Smaller differences set nothing apart, however certain; less certain ones may be noise."""
+_AGREEMENT = 1.644854
+"""Deviations of noise by which the histograms must agree: one time of 20 they would by chance."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One column in which a cluster differs from all rows.
+
+    Attributes
+    ----------
+    kind : {"higher", "lower", "more", "fewer"}
+        Values are higher or lower, or rows of the category are more or fewer.
+    size : float
+        From 0 (no difference) to 1: how far the centre is from the mean of all rows, as a share of the column's range; of categories the
+        difference of the two shares.
+    certainty : float
+        Probability that a difference of this size is not the work of noise, all that was looked at taken into account.
+    own, every : ColumnProfile
+        The column in the cluster and in all rows.
+    category : str or None
+        The category whose share differs most.
+    """
+
+    kind: str
+    size: float
+    certainty: float
+    own: ColumnProfile
+    every: ColumnProfile
+    category: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the column."""
+        return self.own.column.name
+
+
+class Effect(NamedTuple):
+    """A signed difference with its variance by noise, and the bin that it is about (-1 for all)."""
+
+    size: float
+    variance: float
+    category: int = -1
+
+
+_RARER = 0.8
+"""A category that is rarer is named only if its difference is clearly the largest: what there is more of says more."""
+_NONE = Effect(0.0, 1.0)
+
+
+def certain_differences(
+    every: Sequence[ColumnProfile], centres: NDArray[np.float64], errors: NDArray[np.float64]
+) -> tuple[tuple[Difference, ...], ...]:
+    """Return for every cluster how it differs from all rows, largest first.
+
+    `every` has the clusters' parts of each column. `centres` and their `errors`, both (n_clusters, n_columns), are on the scales of
+    the columns; those of categories are not looked at.
+    """
+    n_clusters, n_looked_at = len(centres), len(centres) * int(np.sum([_n_effects(column) for column in every]))
+    found: list[list[Difference]] = [[] for _ in range(n_clusters)]
+    for column, own_centres, own_errors in zip(every, centres.T, errors.T, strict=True):
+        for cluster, effect in enumerate(_effects(column, own_centres, own_errors)):
+            certainty = _certainty(effect, n_looked_at)
+            if certainty >= LEAST_CERTAINTY and abs(effect.size) >= LEAST_DIFFERENCE:
+                found[cluster].append(_difference(column, cluster, effect, certainty))
+    return tuple(tuple(sorted(own, key=lambda one: -one.size)) for own in found)
+
+
+def _effects(column: ColumnProfile, centres: NDArray[np.float64], errors: NDArray[np.float64]) -> Sequence[Effect]:
+    """Return the differences of a column in all clusters; none where the histograms do not show a shift of the centre."""
+    if column.categories:
+        return category_effects(column.parts)
+    shifts, deltas = centre_effects(column, centres, errors), numeric_effects(column.parts)
+    return [shift if _agrees(shift, delta) else _NONE for shift, delta in zip(shifts, deltas, strict=True)]
+
+
+def _agrees(shift: Effect, delta: Effect) -> bool:
+    """Return whether the histograms show a difference in the same direction."""
+    return bool(delta.size * np.sign(shift.size) >= _AGREEMENT * math.sqrt(delta.variance))
+
+
+def centre_effects(
+    column: ColumnProfile, centres: NDArray[np.float64], errors: NDArray[np.float64]
+) -> Sequence[Effect]:
+    """Return how far the centres of all clusters are from the mean of all rows, as shares of the column's range."""
+    assert isinstance(column.column, Column)
+    sizes = np.array([max(float(part.counts.sum()), 0.0) for part in column.parts])
+    weight = sizes / max(float(sizes.sum()), 1.0)
+    width = column.column.range
+    shifts = (centres - weight @ centres) / width
+    variances = ((1.0 - 2.0 * weight) * errors**2 + (weight**2 @ errors**2)) / width**2
+    return [Effect(float(shift), max(float(variance), 0.0)) for shift, variance in zip(shifts, variances, strict=True)]
+
+
+def _n_effects(column: ColumnProfile) -> int:
+    return len(column.categories or (0,))
+
+
+def _certainty(effect: Effect, n_looked_at: int) -> float:
+    """Return the probability that noise alone would not have made an effect as large, of so many that were looked at."""
+    deviations = abs(effect.size) / math.sqrt(max(effect.variance, np.finfo(np.float64).tiny))
+    return 1.0 - min(1.0, n_looked_at * math.erfc(deviations / math.sqrt(2.0)))
+
+
+def _difference(column: ColumnProfile, cluster: int, effect: Effect, certainty: float) -> Difference:
+    up, down = (MORE, FEWER) if column.categories else (HIGHER, LOWER)
+    own = ColumnProfile(column.column, (column.parts[cluster],))
+    category = column.categories[effect.category] if column.categories else None
+    return Difference(up if effect.size > 0 else down, abs(effect.size), certainty, own, column, category)
+
+
+def category_effects(parts: Sequence[Part]) -> list[Effect]:
+    """Return for every cluster the largest difference of a category's share from that in all rows."""
+    counts = np.array([part.counts for part in parts])
+    totals = np.maximum(counts.sum(axis=1), 1.0)
+    whole, every = max(float(totals.sum()), 1.0), counts.sum(axis=0) / max(float(totals.sum()), 1.0)
+    effects = []
+    for cluster, total in enumerate(totals.tolist()):
+        own = counts[cluster] / total
+        differing = int(np.argmax(np.where(own > every, own - every, _RARER * (every - own))))
+        one = np.eye(len(every))[differing]
+        in_all = (one - every[differing]) / whole
+        variance = _variance(parts, cluster, (one - own[differing]) / total - in_all, [-in_all] * len(parts))
+        effects.append(Effect(float(own[differing] - every[differing]), variance, differing))
+    return effects
+
+
+def numeric_effects(parts: Sequence[Part]) -> list[Effect]:
+    """Return Cliff's delta of every cluster against all rows: how much more often its rows are above than below those of the table."""
+    grid = np.unique(np.concatenate([part.edges for part in parts]))
+    cumulated = np.array([part.cumulated(grid) for part in parts])
+    totals = np.maximum(cumulated[:, -1], 1.0)
+    below, whole = cumulated / totals[:, None], float(totals.sum())
+    every = cumulated.sum(axis=0) / whole
+    above_every = _means_in_bins(every[None], grid, parts)
+    above_own = [_means_in_bins(below, grid, [part])[0] for part in parts]
+    effects = []
+    for cluster, part in enumerate(parts):
+        shares = part.counts / totals[cluster]
+        size = 2.0 * float(shares @ above_every[cluster][0]) - 1.0
+        in_all = [(1.0 - size - 2.0 * means[cluster]) / whole for means in above_own]
+        weights = (2.0 * above_every[cluster][0] - (1.0 + size)) / totals[cluster] + in_all[cluster]
+        effects.append(Effect(min(max(size, -1.0), 1.0), _variance(parts, cluster, weights, in_all)))
+    return effects
+
+
+def _variance(
+    parts: Sequence[Part], cluster: int, weights: NDArray[np.float64], others: Sequence[NDArray[np.float64]]
+) -> float:
+    """Return the variance by noise of a sum over the bins of all clusters: one of them has weights of its own."""
+    return float(math.fsum(part.variances(weights if c == cluster else others[c]) for c, part in enumerate(parts)))
+
+
+def _means_in_bins(
+    cumulated: NDArray[np.float64], grid: NDArray[np.float64], parts: Sequence[Part]
+) -> list[NDArray[np.float64]]:
+    """Return the means of functions, given on a grid, over the bins of each part: shape (n_functions, n_bins)."""
+    steps = np.diff(grid) * (cumulated[:, 1:] + cumulated[:, :-1]) / 2.0
+    area = np.concatenate([np.zeros((len(cumulated), 1)), np.cumsum(steps, axis=1)], axis=1)
+    return [np.diff(area[:, np.searchsorted(grid, part.edges)], axis=1) / np.diff(part.edges) for part in parts]

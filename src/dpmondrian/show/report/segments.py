@@ -1,0 +1,87 @@
+"""Segments for every k: the tables that the slider of the report goes through, and the curve of how much they explain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpmondrian.release import Clusters, Measured
+from dpmondrian.show.report.comparison import Everyone
+from dpmondrian.show.report.drawings import Frame
+from dpmondrian.show.report.overview import Overview, overview
+from dpmondrian.show.report.selection import Shown
+from dpmondrian.show.texts.clusters import hundredths, measured_texts
+from dpmondrian.show.words import Words
+from dpmondrian.show.words.numbers import share_text
+
+_MOST_K = 20
+_MOST_COLUMNS = 24  # of the tables, which hold 210 segments together
+_WITHOUT_SCRIPT = (2, 3, 5, 8)  # numbers of segments that are shown where no script runs
+_USUAL_K = 5
+
+
+@dataclass(frozen=True)
+class Point:
+    """One number of segments: how much it explains, as text and in pixels with the ends of the whisker, and its table."""
+
+    k: int
+    quality: str
+    error: str
+    silhouette: str  # empty where it was not measured
+    x: float
+    y: float
+    low: float
+    high: float
+    table: Overview
+    without_script: bool
+
+
+@dataclass(frozen=True)
+class Segments:
+    """What the section of segments shows."""
+
+    points: tuple[Point, ...]
+    first: int  # the k that is shown first
+    n_cells: int
+    frame: Frame
+
+    @property
+    def path(self) -> str:
+        """The curve as an SVG path."""
+        return "M" + "L".join(f"{point.x:g} {point.y:g}" for point in self.points)
+
+
+def segments(shown: Shown, every: Everyone) -> Segments | None:
+    """Return what to show of the segments of a release; None if it has no cells."""
+    cells, release = shown.release.cells, shown.release
+    if cells is None:
+        return None
+    n_points, n_found = min(_MOST_K, len(cells)), len(release.sizes)
+    frame = Frame(width=640.0, height=220.0, left=64.0, pad=8.0)
+    return Segments(
+        points=tuple(_point(shown, every, frame, release.clusters(k), n_points) for k in range(1, n_points + 1)),
+        first=n_found if 1 < n_found <= n_points else min(_USUAL_K, n_points),
+        n_cells=len(cells),
+        frame=frame,
+    )
+
+
+def _point(shown: Shown, every: Everyone, frame: Frame, clusters: Clusters, n_points: int) -> Point:
+    k, quality, error = clusters.n_clusters, clusters.quality, clusters.quality_error
+    y, low, high = (frame.y(min(max(value, 0.0), 1.0)) for value in (quality, quality - error, quality + error))
+    return Point(
+        k=k,
+        quality=share_text(quality, error),
+        error=share_text(error, error),
+        silhouette="" if clusters.silhouette is None else _silhouette(clusters.silhouette, shown.words),
+        x=frame.x((k - 1) / max(n_points - 1, 1)),
+        y=y,
+        low=low,
+        high=high,
+        table=overview(shown, every, clusters, _MOST_COLUMNS),
+        without_script=k in _WITHOUT_SCRIPT or n_points == 1,
+    )
+
+
+def _silhouette(measured: Measured, words: Words) -> str:
+    text, interval = measured_texts(measured, hundredths, words)
+    return words("report.segments.silhouette", silhouette=text, interval=interval)

@@ -1,0 +1,80 @@
+"""Clusters of weighted points."""
+
+import numpy as np
+import pytest
+from scipy.sparse.csgraph import minimum_spanning_tree
+from scipy.special import ndtr
+from sklearn.cluster import KMeans
+
+from dpmondrian.dpm.merging import k_means, ward_groups
+from dpmondrian.kernels.cells import expected_below
+from dpmondrian.kernels.merging import shortest_tree
+
+POINTS = np.concatenate([np.random.default_rng(0).normal(m, 0.3, (40, 3)) for m in (0.0, 5.0, 9.0, 20.0)])
+SIZES = np.random.default_rng(1).uniform(1, 50, len(POINTS))
+
+
+@pytest.mark.parametrize("k", [1, 2, 4, 9, 30])
+def test_k_means_is_as_good_as_scikit_learns(k):
+    centres, cluster = k_means(POINTS, SIZES, k)
+    cost = (SIZES * ((POINTS - centres[cluster]) ** 2).sum(axis=1)).sum()
+    assert cost <= 1.02 * KMeans(k, n_init=10, random_state=0).fit(POINTS, sample_weight=SIZES).inertia_
+    assert np.unique(cluster).tolist() == list(range(k))
+    for number in range(k):
+        own = cluster == number
+        np.testing.assert_allclose(centres[number], np.average(POINTS[own], axis=0, weights=SIZES[own]))
+
+
+def test_no_more_clusters_than_points():
+    centres, cluster = k_means(POINTS[:3], SIZES[:3], 5)
+    assert centres.tolist() == POINTS[:3].tolist()
+    assert cluster.tolist() == [0, 1, 2]
+
+
+def test_equal_points_are_one_cluster():
+    centres, cluster = k_means(np.ones((10, 2)), np.ones(10), 3)
+    assert len(centres) == 1
+    assert cluster.tolist() == [0] * 10
+
+
+def test_wards_groups_join_what_is_near():
+    four, two, one = ward_groups(POINTS, SIZES, [4, 2, 1])
+    assert [len(np.unique(four[i * 40 : (i + 1) * 40])) for i in range(4)] == [1] * 4
+    assert len(np.unique(four)) == 4
+    assert np.unique(two[:120]).size == 1
+    assert two[0] != two[-1]
+    assert set(one.tolist()) == {0}
+
+
+def test_wards_groups_are_those_of_the_plain_algorithm():
+    """Against the definition: join the pair whose sum of squares grows least, again and again."""
+    points, sizes = POINTS[::9], SIZES[::9]
+    groups = [[i] for i in range(len(points))]
+    while len(groups) > 5:
+        pairs = [(a, b) for b in range(len(groups)) for a in range(b)]
+
+        def growth(pair):
+            weights = [sizes[groups[g]].sum() for g in pair]
+            one, other = (np.average(points[groups[g]], axis=0, weights=sizes[groups[g]]) for g in pair)
+            return weights[0] * weights[1] / sum(weights) * ((one - other) ** 2).sum()
+
+        a, b = min(pairs, key=growth)
+        groups[a] += groups.pop(b)
+    [found] = ward_groups(points, sizes, [5])
+    assert {tuple(sorted(np.flatnonzero(found == g).tolist())) for g in range(5)} == {tuple(sorted(g)) for g in groups}
+
+
+@pytest.mark.parametrize("n_points", [1, 2, 60])
+def test_the_shortest_tree_is_that_of_scipy(n_points):
+    points = POINTS[:n_points]
+    distances = ((points[:, None] - points) ** 2).sum(axis=2)
+    expected = minimum_spanning_tree(distances).tocoo()
+    assert sorted(map(tuple, shortest_tree(distances).tolist())) == sorted(
+        (int(min(ends)), int(max(ends))) for ends in zip(expected.row, expected.col, strict=True)
+    )
+
+
+def test_expected_rows_follow_the_normal_law():
+    edges = np.linspace(-9.0, 9.0, 5001)[None]
+    below = expected_below(np.array([[0.5], [0.0]]), np.array([2.0, 1.0]), np.array([0.7]), edges)
+    np.testing.assert_allclose(below, 2.0 * ndtr((edges - 0.5) / 0.7) + ndtr(edges / 0.7), atol=1e-6)

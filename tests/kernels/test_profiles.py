@@ -1,0 +1,73 @@
+"""Rows in bins, distances and silhouettes: equal to the plain kernels, within their limits, and the limits are reached."""
+
+import numpy as np
+import pytest
+
+from dpmondrian.kernels import profiles, reference
+
+LAST_PLACE = 2**16 - 1
+
+
+def compiled_sums(places, *rest):
+    """Return what the compiled kernel makes of places, shape (n_columns, n_rows)."""
+    codes, rests = np.ascontiguousarray(places // 256, np.uint8), np.ascontiguousarray(places % 256, np.uint8)
+    return profiles.distance_sums((codes, rests, np.full(len(places), 256.0), np.ones(len(places))), *rest)
+
+
+def rows_and_centres(seed, n_rows=300, n_columns=4, n_centres=5):
+    """Return rows, some on centres and in corners, their nodes, and three sets of centres."""
+    rng = np.random.default_rng(seed)
+    sets = [rng.integers(0, LAST_PLACE + 1, (n, n_columns)) for n in (n_centres, 2, 7)]
+    sets[2][3] = sets[2][2]  # two centres in one place
+    places = rng.integers(0, LAST_PLACE + 1, (n_rows, n_columns))
+    places[:20], places[20:40] = sets[0][rng.integers(0, n_centres, 20)], rng.choice([0, LAST_PLACE], (20, n_columns))
+    places[40] = sets[2][2]
+    return places.T, rng.integers(0, n_centres, n_rows).astype(np.int16), sets
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_bin_counts_equal_the_plain_ones(seed):
+    rng = np.random.default_rng(seed)
+    node, values = rng.integers(0, 4, 200).astype(np.int16), rng.integers(0, LAST_PLACE + 1, 200).astype(np.int32)
+    limits = [np.append(np.sort(rng.choice(LAST_PLACE, 6, replace=False)), LAST_PLACE) for _ in range(4)]
+    keys = np.concatenate([c * profiles.CLUSTER_STEP + own for c, own in enumerate(limits)])
+    values[:7] = limits[2]
+    found, groups = np.zeros(len(keys), dtype=np.int64), reference.order_rows(node, np.arange(4), 4)
+    profiles.bin_counts(values, *groups, keys, found)
+    assert found.tolist() == reference.bin_counts(values, node, keys, profiles.CLUSTER_STEP).tolist()
+    assert found.sum() == 200
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_distance_sums_equal_the_plain_ones(seed):
+    places, node, sets = rows_and_centres(seed)
+    arguments = places, node, sets, 2**31, np.array([4096, 4096, 1024, 1024]), np.array([0.0, -1.0, 0.0, 0.0])
+    assert compiled_sums(*arguments).tolist() == reference.distance_sums(*arguments).tolist()
+
+
+def test_parts_add_up_to_the_whole():
+    """However rows are divided into blocks: more rows than the kernel takes at a time."""
+    places, node, sets = rows_and_centres(9, n_rows=20_000)
+    rest = sets, 2**31, np.array([4096, 4096, 1024, 1024]), np.array([0.0, -1.0, 0.0, 0.0])
+    parts = [compiled_sums(places[:, a:b], node[a:b], *rest) for a, b in ((0, 1), (1, 8191), (8191, 20_000))]
+    assert np.sum(parts, axis=0).tolist() == compiled_sums(places, node, *rest).tolist()
+
+
+def test_one_row_stays_within_the_widths_and_reaches_each():
+    widths, least = np.array([4096, 4096, 1024, 1024]), np.array([0.0, -1.0, 0.0, 0.0])
+    largest = np.zeros(4)
+    for seed in range(3):
+        places, node, sets = rows_and_centres(seed)
+        for row in range(places.shape[1]):
+            alone = places[:, [row]], node[[row]], sets, 2**31, widths, least
+            change = np.abs(compiled_sums(*alone))
+            assert np.all(change <= widths)
+            largest = np.maximum(largest, change)
+    assert np.all(largest == widths)
+
+
+def test_a_single_centre_has_no_silhouette():
+    places, _, _ = rows_and_centres(0)
+    node = np.zeros(places.shape[1], dtype=np.int16)
+    arguments = [np.zeros((1, 4), dtype=np.int64)], 2**31, np.array([4096, 4096]), np.array([0.0, -1.0])
+    assert compiled_sums(places, node, *arguments)[1] == 0

@@ -1,0 +1,252 @@
+"""From the file to the report in a real browser, as a user goes; and the same again by command, script and notebook."""
+
+import html
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet
+import pytest
+
+from dpmondrian.accounts import Budget
+from dpmondrian.accounts.locking import acquire_lock
+
+pytestmark = [pytest.mark.usefixtures("browser"), pytest.mark.slow]
+
+SEED = "7"
+STEPS = ["columns", "plan", "account", "run", "result"]
+
+
+def write_csv(folder, people, _):
+    people(folder / "people.csv")
+    return "people.csv", ""
+
+
+def write_parquet(folder, people, _):
+    people(folder / "people.parquet")
+    return "people.parquet", ""
+
+
+def write_excel(folder, people, _):
+    pandas, _ = (
+        pytest.importorskip("pandas"),
+        pytest.importorskip("openpyxl", reason="Needs openpyxl to write a workbook."),
+    )
+    people(folder / "rows.parquet")
+    pandas.DataFrame(pyarrow.parquet.read_table(folder / "rows.parquet").to_pydict()).to_excel(
+        folder / "people.xlsx", index=False
+    )
+    (folder / "rows.parquet").unlink()
+    return "people.xlsx", ""
+
+
+def write_postgres(folder, people, request):
+    address, dbapi = request.getfixturevalue("postgres"), pytest.importorskip("adbc_driver_postgresql.dbapi")
+    people(folder / "rows.parquet")
+    with dbapi.connect(address) as connection, connection.cursor() as cursor:
+        cursor.execute("DROP TABLE IF EXISTS people")
+        cursor.adbc_ingest("people", pyarrow.parquet.read_table(folder / "rows.parquet"))
+        connection.commit()
+    (folder / "rows.parquet").unlink()
+    return address, "SELECT age, visits FROM people"
+
+
+@pytest.fixture
+def page(browser):
+    """Return the browser, whose messages of before are forgotten."""
+    browser.get("about:blank")
+    browser.get_log("browser")
+    return browser
+
+
+def one(page, selector):
+    return page.find_element("css selector", selector)
+
+
+def fill(page, name, text):
+    field = one(page, f"[name='{name}']")
+    field.clear()
+    field.send_keys(text)
+
+
+def choose(page, name, value):
+    one(page, f"[name='{name}'] option[value='{value}']").click()
+
+
+def wait(page, condition):
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    return WebDriverWait(page, 300, 0.1).until(condition)
+
+
+def go_on(page, step):
+    one(page, "button.go").click()
+    wait(page, lambda page: page.current_url.endswith(f"/{step}"))
+
+
+def no_row_is_shown(page):
+    """No text of a page says how old anybody is; a port may contain these digits."""
+    assert "No value from your rows is shown" in one(page, "footer").text
+    assert not re.search(r"\b72\b", one(page, "main").text)
+
+
+def drive(page, server, table, query):
+    """Go from the first page to the report."""
+    page.get(server.first)
+    if query:
+        fill(page, "path", table)
+        one(page, "details.more summary").click()
+        fill(page, "query", query)
+        one(page, "section form:last-of-type button:not(.entry)").click()
+    else:
+        one(page, f"button.entry[value='{table}']").click()
+    wait(page, lambda page: page.current_url.endswith("/columns"))
+    no_row_is_shown(page)
+    choose(page, "kind-1", "whole")
+    fill(page, "lower-1", "0")
+    fill(page, "upper-1", "40")
+    wait(page, lambda page: one(page, ".saved").text == "Saved")
+    page.refresh()
+    assert one(page, "[name='upper-1']").get_attribute("value") == "40"
+    go_on(page, "plan")
+    no_row_is_shown(page)
+    slide(page, "epsilon", 4)
+    slide(page, "epsilon", 9)
+    wait(page, lambda page: "epsilon=2" in (one(page, "#outlook").get_attribute("data-shown") or ""))
+    wait(page, lambda page: page.find_elements("css selector", "#outlook figure:not([data-again])"))
+    assert "invented rows" in one(page, "#outlook figcaption").text
+    go_on(page, "account")
+    choose_new_account(page)
+    go_on(page, "run")
+    no_row_is_shown(page)
+    fill(page, "out", "published")
+    one(page, "button.go").click()
+    wait(page, lambda page: page.current_url.endswith("/result"))
+
+
+def slide(page, name, stop):
+    script = "const s = document.querySelector(`[data-for=${arguments[0]}]`); s.value = arguments[1]; s.dispatchEvent(new Event('input', {bubbles: true}))"
+    page.execute_script(script, name, stop)
+
+
+def choose_new_account(page):
+    one(page, "[name=how][value=new]").click()
+    fill(page, "new-path", "budget.json")
+    fill(page, "data-set", "people of 2026")
+
+
+def look_at_the_result(page):
+    assert "cluster" in one(page, "h1").text
+    fill(page, "name-0", "the young")
+    wait(page, lambda page: one(page, "#found ~ form .saved").text == "Saved")
+    page.switch_to.frame(one(page, "iframe.report"))
+    assert "Report on a differentially private release" in one(page, "body").text
+    page.execute_script(
+        "const k = document.querySelector('[type=range]'); k.value = 4; k.dispatchEvent(new Event('input', {bubbles: true}))"
+    )
+    wait(page, lambda page: "4 segments explain" in one(page, "body").text)
+    page.switch_to.default_content()
+    page.refresh()
+    assert one(page, "[name=name-0]").get_attribute("value") == "the young"
+
+
+def ways(user, work):
+    """Yield the three ways to make a release again, as arguments of Python."""
+    command = one_of(user.get(f"{work}/result")[2], '<pre tabindex="0"><code>dpm ', "</code>")
+    yield ["-m", "dpmondrian", *shlex.split(html.unescape(command))]
+    yield ["-c", user.get(f"{work}/get/cluster.py")[2]]
+    cells = json.loads(user.get(f"{work}/get/cluster.ipynb")[2])["cells"]
+    yield ["-c", "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")]
+
+
+def one_of(text, before, after):
+    return text.partition(before)[2].partition(after)[0]
+
+
+@pytest.mark.parametrize(
+    "write", [write_csv, write_parquet, write_excel, write_postgres], ids=lambda write: write.__name__
+)
+def test_from_the_file_to_the_report_and_the_same_again(write, serve, people, page, request, tmp_path):
+    server = serve("--seed", SEED)
+    table, query = write(server.folder, people, request)
+    drive(page, server, table, query)
+    look_at_the_result(page)
+    work = "/w/" + page.current_url.split("/w/")[1].split("/")[0]
+    assert [entry for entry in page.get_log("browser") if "favicon" not in entry["message"]] == []
+    release = (server.folder / "published" / "release.json").read_bytes()
+    assert [entry.epsilon for entry in Budget(server.folder / "budget.json").read().entries] == [2.0]
+
+    def again(folder, arguments):
+        shutil.rmtree(folder / "published")
+        for left in folder.glob("budget.json*"):
+            left.unlink()
+        Budget.create(folder / "budget.json", 3.0, 1e-6, "people of 2026")
+        done = subprocess.run([sys.executable, *arguments], cwd=folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return (folder / "published" / "release.json").read_bytes()
+
+    copy = Path(shutil.copytree(server.folder, tmp_path / "copy"))
+    for arguments in list(ways(server.user_of(page), work))[slice(None) if write is write_csv else slice(1, 2)]:
+        assert again(copy, arguments) == release, arguments
+
+
+def test_every_step_fits_and_is_accessible(serve, people, page, axe):
+    """No page is wider than the window, and axe-core finds nothing serious: on small and large screens, light and dark."""
+    server = serve()
+    people(server.folder / "people.csv")
+    (server.folder / "codes.csv").write_text("code,meaning\nA,first\nB,second\n")
+    page.get(server.first)
+    check(page, axe)
+    one(page, "button.entry[value='people.csv']").click()
+    choose(page, "kind-1", "category")
+    fill(page, "codes-1", "codes.csv")
+    one(page, "button[name=list][value='1']").click()
+    wait(page, lambda page: one(page, "[name=categories-1]").get_attribute("value") == "A\nB")
+    one(page, "details.help summary").click()
+    fill(page, "all-missing", "?")
+    one(page, "button.go").click()  # marks of missing values, and a missing value stops the run: an error
+    wait(page, lambda page: page.find_elements("css selector", "#error"))
+    check(page, axe)
+    one(page, "#error a").click()
+    assert page.switch_to.active_element.get_attribute("name") == "on_missing"
+    choose(page, "on_missing", "drop")
+    choose(page, "kind-1", "number")
+    wait(page, lambda page: one(page, ".saved").text == "Saved")
+    one(page, "#paid a").click()
+    wait(page, lambda page: page.current_url.endswith("/bounds"))
+    check(page, axe)
+    page.back()
+    for step in STEPS[1:-1]:
+        if step == "run":
+            choose_new_account(page)
+        one(page, "button.go").click()
+        wait(page, lambda page, step=step: page.current_url.endswith(f"/{step}"))
+        check(page, axe)
+    check_running(page, axe, server)
+    wait(page, lambda page: page.current_url.endswith("/result"))
+    check(page, axe)
+
+
+def check_running(page, axe, server):
+    """Look at the page of a run, which waits for an account that somebody else holds."""
+    held = acquire_lock(server.folder / "budget.json", 10)
+    try:
+        one(page, "button.go").click()
+        wait(page, lambda page: page.find_elements("css selector", "#progress"))
+        check(page, axe)
+    finally:
+        held.release()
+
+
+def check(page, axe):
+    for width, scheme in ((420, "dark"), (1300, "light")):
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": features})
+        page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        assert page.execute_script("return document.documentElement.scrollWidth") <= width, page.current_url
+        assert axe(page) == [], (page.current_url, width, scheme)
