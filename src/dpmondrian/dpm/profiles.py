@@ -124,12 +124,16 @@ def bin_limits(
     around = np.hstack([centres[:, None] - reach, (centres[:, None] + reach)[:, ::-1]])
     inner = np.floor(around / unit).astype(np.int64) * unit + first
     kept = np.hstack([used, used[:, ::-1]]) & (inner > first) & (inner <= last - 2 * unit)
-    return [_with_ends(own[keep], first, last - unit, last) for own, keep in zip(inner, kept, strict=True)]
+    return _with_ends(np.where(kept, inner, first), first, [last - unit, last])
 
 
-def _with_ends(inner: NDArray[np.int64], *ends: int) -> NDArray[np.int64]:
-    """Return ascending limits, none of them twice, after the first and before the other ends."""
-    return np.array([ends[0], *dict.fromkeys(inner.tolist()), *ends[1:]], dtype=np.int64)
+def _with_ends(inner: NDArray[np.int64], first: int, ends: list[int]) -> list[NDArray[np.int64]]:
+    """Return the first limit, ascending ones, and then the ends, of every cluster; inner ones that are no further than one before are none."""
+    n_clusters = len(inner)
+    inner = np.hstack([np.full((n_clusters, 1), first), np.maximum.accumulate(inner, axis=1)])
+    limits = np.hstack([inner, np.tile(ends, (n_clusters, 1))])
+    is_new = np.diff(limits, axis=1, prepend=-1) > 0
+    return _pieces(limits[is_new], is_new.sum(axis=1))
 
 
 def _places_per_value(grid: Grid, column: int) -> int:

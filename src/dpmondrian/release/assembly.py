@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -65,25 +67,29 @@ def _profiles(clusters: Clustering, schema: Schema) -> Profiles | None:
         return None
     by_name = dict(zip(schema.names, schema.columns, strict=True))
     columns = tuple(by_name[name] for name in found.names)
+    edges = [
+        [None] * len(limits) if isinstance(column, Category) else _edges(grid, int(own[0]), limits, column)
+        for column, own, limits in zip(columns, found.columns, zip(*found.limits, strict=True), strict=True)
+    ]
     histograms = tuple(
-        tuple(
-            Histogram(counts, None if isinstance(column, Category) else _edges(grid, int(own[0]), limits, column))
-            for column, own, limits, counts in zip(columns, found.columns, *of_cluster, strict=True)
-        )
-        for of_cluster in zip(found.limits, found.counts, strict=True)
+        tuple(map(Histogram, counts, of_cluster))
+        for counts, of_cluster in zip(found.counts, zip(*edges, strict=True), strict=True)
     )
     return Profiles(columns, histograms, found.deviation, total=0.0, total_error=0.0)
 
 
-def _edges(grid: Grid, j: int, limits: NDArray[np.int64], column: Column) -> NDArray[np.float64]:
-    """Return the edges of bins that end with these places; see `Histogram`."""
-    inner = grid.origin[j] + grid.step[j] * (limits[:-1] + (0.0 if grid.on_value[j] else 1.0))
-    inner = np.exp(inner) if column.log else np.floor(inner + 1e-9) if column.whole else inner
+def _edges(
+    grid: Grid, j: int, limits: tuple[NDArray[np.int64], ...], column: Column
+) -> Sequence[NDArray[np.float64] | None]:
+    """Return the edges of the bins of one column in every cluster, which end with these places; see `Histogram`."""
+    upper = grid.origin[j] + grid.step[j] * (np.concatenate(limits) + (0.0 if grid.on_value[j] else 1.0))
+    upper = np.exp(upper) if column.log else np.floor(upper + 1e-9) if column.whole else upper
+    ends = np.cumsum([len(own) for own in limits])
+    upper[ends - 1] = np.floor(column.upper) if column.whole else column.upper
     first = np.ceil(column.lower) - 1.0 if column.whole else column.lower
-    last = np.floor(column.upper) if column.whole else column.upper
-    edges = np.empty(len(limits) + 1)
-    edges[0], edges[1:-1], edges[-1] = first, inner, last
-    return edges
+    begins = np.append(0, ends[:-1])
+    edges = np.insert(upper, begins, first)
+    return [edges[begin:end] for begin, end in pairwise([0, *(ends + np.arange(1, len(ends) + 1)).tolist()])]
 
 
 def _in_units(
