@@ -7,6 +7,8 @@ from dpmondrian.privacy.mechanisms import exact
 from libc.math cimport ceil, exp, fabs, floor, fmin, log
 from libc.stdint cimport int64_t, uint64_t
 
+from dpmondrian.kernels.tiles cimport vectorised
+
 __all__ = ["ACCEPTED", "NEGLIGIBLE", "REJECTED", "WORDS_PER_TRY", "fill", "invert"]
 
 ACCEPTED, REJECTED, WORDS_PER_TRY = 1, 0, 3
@@ -17,6 +19,9 @@ cdef enum Status:
     IS_REJECTED = 0
     IS_ACCEPTED = 1
     IN_DOUBT = 2
+
+cdef enum:
+    BLOCK = 64  # candidates of which only the best is looked at where it is negligible
 
 cdef double RELATIVE_ERROR = exact.RELATIVE_ERROR, TWO_64 = 2.0**64, FAR_BELOW = NEGLIGIBLE
 cdef double TWO_62 = 2.0**62, TWO_M50 = 2.0**-50, TWO_M52 = 2.0**-52
@@ -78,18 +83,27 @@ def invert(const int64_t[::1] scores, double scale, double uniform):
     """
     cdef double[::1] cumulative = np.empty(scores.shape[0])
     cdef int64_t[::1] index = np.empty(scores.shape[0], dtype=np.int64)
-    cdef Py_ssize_t i, position = 0, size = 0
-    cdef int64_t best = scores[0], negligible
-    cdef double total = 0.0, target, margin
+    cdef int64_t[::1] best_of_block = np.empty(scores.shape[0] // BLOCK + 1, dtype=np.int64)
+    cdef Py_ssize_t i, begin, end, position = 0, size = 0
+    cdef int64_t best = scores[0], last = scores[0], negligible
+    cdef double total = 0.0, weight, target, margin
     with nogil:
-        for i in range(scores.shape[0]):
-            best = max(best, scores[i])
+        for begin from 0 <= begin < scores.shape[0] by BLOCK:
+            end = min(begin + <Py_ssize_t>BLOCK, scores.shape[0])
+            _find_largest(&scores[begin], end - begin, &best_of_block[begin // BLOCK])
+            best = max(best, best_of_block[begin // BLOCK])
         negligible = best - <int64_t>ceil(fmin(FAR_BELOW * scale, TWO_62))
-        for i in range(scores.shape[0]):
-            if scores[i] > negligible:
-                total += exp(<double>(scores[i] - best) / scale)
-                index[size], cumulative[size] = i, total
-                size += 1
+        weight = exp(<double>(last - best) / scale)
+        for begin from 0 <= begin < scores.shape[0] by BLOCK:
+            if best_of_block[begin // BLOCK] <= negligible:
+                continue
+            for i in range(begin, min(begin + <Py_ssize_t>BLOCK, scores.shape[0])):
+                if scores[i] > negligible:
+                    if scores[i] != last:  # neighbours often have the same score
+                        last, weight = scores[i], exp(<double>(scores[i] - best) / scale)
+                    total += weight
+                    index[size], cumulative[size] = i, total
+                    size += 1
         target = uniform * total
         margin = (RELATIVE_ERROR + scores.shape[0] * (TWO_M50 + exp(-FAR_BELOW))) * total
         while position < size and cumulative[position] <= target:
@@ -102,3 +116,11 @@ def invert(const int64_t[::1] scores, double scale, double uniform):
     if position == 0 and index[0] > 0 and target <= margin:
         return -1
     return index[position]
+
+
+cdef vectorised _find_largest(const int64_t *scores, Py_ssize_t size, int64_t *largest) noexcept nogil:
+    cdef int64_t found = scores[0]
+    cdef Py_ssize_t i
+    for i in range(size):
+        found = scores[i] if scores[i] > found else found
+    largest[0] = found
