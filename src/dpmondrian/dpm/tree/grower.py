@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TypeAlias
 
 import numpy as np
@@ -257,6 +258,7 @@ def consistent_counts(
     Downwards, what the children lack to their parent's fit is shared between them by variance. The standard
     error is that of the upward average: the downward step can only improve it.
     """
+    variance = cache(variance)
     upward = [0.0] * len(tree.nodes)
     spread = [0.0] * len(tree.nodes)
     for node in reversed(tree.nodes):
