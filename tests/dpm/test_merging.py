@@ -76,5 +76,5 @@ def test_the_shortest_tree_is_that_of_scipy(n_points):
 
 def test_expected_rows_follow_the_normal_law():
     edges = np.linspace(-9.0, 9.0, 5001)[None]
-    below = expected_below(np.array([[0.5], [0.0]]), np.array([2.0, 1.0]), np.array([0.7]), edges)
+    below = expected_below(np.array([[0.5, 0.0]]), np.array([2.0, 1.0]), np.array([0.7]), edges)
     np.testing.assert_allclose(below, 2.0 * ndtr((edges - 0.5) / 0.7) + ndtr(edges / 0.7), atol=1e-6)

@@ -3,7 +3,9 @@
 import numpy as np
 
 from libc.math cimport INFINITY, M_PI, erfc, exp, rint, sqrt
-from libc.stdint cimport int64_t
+from libc.stdint cimport int32_t, int64_t
+
+from dpmondrian.kernels.tiles cimport vectorised
 
 __all__ = ["all_valleys", "clearest_valley", "dispersions", "expected_below"]
 
@@ -28,7 +30,7 @@ _fill_table()
 
 cdef inline double _normal(double z) noexcept nogil:
     """Return the share of a normal law below z, from -8 to 8, up to 1e-7: two steps of Taylor's series from the nearest entry."""
-    cdef Py_ssize_t i = <Py_ssize_t>((z + CERTAIN) * PER_DEVIATION + 0.5)
+    cdef int32_t i = <int32_t>((z + CERTAIN) * PER_DEVIATION + 0.5)
     cdef double entry = <double>i / PER_DEVIATION - CERTAIN
     cdef double rest = z - entry
     return SHARES[i] + rest * DENSITIES[i] * (1.0 - 0.5 * rest * entry)
@@ -39,24 +41,49 @@ def expected_below(
 ):
     """Return the rows that cells expect below every edge of every direction, shape (n_directions, n_edges).
 
-    Cell c lies at ``along[c, d]`` of direction d and spreads normally by ``spreads[d]``; edges ascend.
+    Cell c lies at ``along[d, c]`` of direction d and spreads normally by ``spreads[d]``; edges ascend at equal distances.
     """
     found = np.zeros((edges.shape[0], edges.shape[1]))
     cdef double[:, ::1] below = found
-    cdef Py_ssize_t n_edges = edges.shape[1], c, d, e
+    cdef Py_ssize_t n_edges = edges.shape[1], c, d, first, end
+    cdef double place, reach, per_edge
     with nogil:
         for d in range(edges.shape[0]):
-            for c in range(along.shape[0]):
-                e = 0
-                while e < n_edges and edges[d, e] - along[c, d] <= -CERTAIN * spreads[d]:
-                    e += 1
-                while e < n_edges and edges[d, e] - along[c, d] <= CERTAIN * spreads[d]:
-                    below[d, e] += sizes[c] * _normal((edges[d, e] - along[c, d]) / spreads[d])
-                    e += 1
-                while e < n_edges:
-                    below[d, e] += sizes[c]
-                    e += 1
+            reach, per_edge = CERTAIN * spreads[d], (n_edges - 1) / (edges[d, n_edges - 1] - edges[d, 0])
+            for c in range(along.shape[1]):
+                place = along[d, c]
+                first = _first_beyond(&edges[d, 0], n_edges, place, -reach, (place - reach - edges[d, 0]) * per_edge)
+                end = _first_beyond(&edges[d, 0], n_edges, place, reach, (place + reach - edges[d, 0]) * per_edge)
+                _add_parts(&edges[d, first], end - first, place, spreads[d], sizes[c], &below[d, first])
+                _add_all(n_edges - end, sizes[c], &below[d, end])
     return found
+
+
+cdef inline Py_ssize_t _first_beyond(
+    const double *edges, Py_ssize_t n_edges, double place, double distance, double guess
+) noexcept nogil:
+    """Return the first of ascending edges that is farther above a place than a distance; the guess only saves time."""
+    cdef Py_ssize_t e = <Py_ssize_t>min(max(guess, 0.0), <double>n_edges)
+    while e > 0 and edges[e - 1] - place > distance:
+        e -= 1
+    while e < n_edges and edges[e] - place <= distance:
+        e += 1
+    return e
+
+
+cdef vectorised _add_parts(
+    const double *edges, Py_ssize_t size, double place, double spread, double rows, double *below
+) noexcept nogil:
+    """Add the rows of a cell below edges within its reach."""
+    cdef Py_ssize_t e
+    for e in range(size):
+        below[e] += rows * _normal((edges[e] - place) / spread)
+
+
+cdef vectorised _add_all(Py_ssize_t size, double rows, double *below) noexcept nogil:
+    cdef Py_ssize_t e
+    for e in range(size):
+        below[e] += rows
 
 
 def clearest_valley(

@@ -15,8 +15,6 @@ _MEDIAN = 0.455
 """Median of a squared standard normal number."""
 _FEWEST = 8
 """A median over fewer bins says nothing."""
-_WIDTHS = (1, 2)
-"""Bins along a line that are taken together: heaps may lie farther apart than one bin."""
 _COMB = 1.5
 """Where rows lie on few values, counts vary by more than this many times themselves: 1.8 times with one in every third bin, which is least;
 those of hills as narrow as half a bin by 0.7 times."""
@@ -28,11 +26,11 @@ def dispersion_along(counts: NDArray[np.float64], deviation: float) -> tuple[flo
     """Return how much more counts along a line vary than those of independent rows, 1 or more; and whether they are a comb.
 
     A comb is a column of few values that nobody declared as whole numbers: gaps between its teeth say nothing about clusters. Two or
-    three teeth are clusters: whoever declares them as numbers of any value says that what lies between could occur.
+    three teeth are clusters: whoever declares them as numbers of any value says that what lies between could occur. Bins are also taken
+    two by two: heaps may lie farther apart than one bin.
     """
     found, is_comb = 1.0, False
-    for width in _WIDTHS:
-        windows = np.convolve(counts, np.ones(width), mode="valid")
+    for width, windows in ((1, counts), (2, counts[:-1] + counts[1:])):
         estimates, level = _estimates(windows, np.full(len(windows), width * deviation**2), width)
         if len(estimates) >= _FEWEST:
             found = max(found, _median(estimates))

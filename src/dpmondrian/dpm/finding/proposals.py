@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,10 +105,11 @@ def propose(
     hints = [hint for hint in hints if all(abs(float(hint @ other)) < _SEEN for other in tried)][:most]
     for direction in tried:
         candidates = candidates[np.abs(candidates @ direction) < _SEEN]
-    candidates = np.vstack([candidates, *(hint[None] for hint in hints)])
+    candidates = np.concatenate([candidates, *(hint[None] for hint in hints)])
     if not len(candidates):
         return []
-    along, spreads = cells.places @ candidates.T, np.sqrt(cells.spread**2 + candidates**2 @ value_spreads**2)
+    along = np.ascontiguousarray((cells.places @ candidates.T).T)
+    spreads = np.sqrt(cells.spread**2 + candidates**2 @ value_spreads**2)
     low, high = _reach(along, spreads)
     expected = _expected_counts(along, cells.sizes, spreads, low, high)
     z, _ = clearest(expected, deviation)
@@ -134,11 +136,12 @@ def propose(
 
 
 def _reach(along: NDArray[np.float64], spreads: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return where to count rows along directions: some spreads beyond the outermost cells.
+    """Return where to count rows along directions: some spreads beyond the outermost cells; `along` has shape (n_directions, n_cells).
 
     Beyond a cell that lies by itself as far as the way to its neighbour: what draws it out may lie farther still.
     """
-    ordered = np.sort(along, axis=0)
+    n_cells = along.shape[1]
+    ordered = np.partition(along, (0, 1, n_cells - 2, n_cells - 1), axis=1).T
     below, above = ordered[1] - ordered[0], ordered[-1] - ordered[-2]
     return ordered[0] - np.maximum(_REACH * spreads, below), ordered[-1] + np.maximum(_REACH * spreads, above)
 
@@ -157,12 +160,12 @@ def _new(direction: NDArray[np.float64], found: list[Proposal], cosine: float) -
 def candidates_of(cells: PartCells) -> NDArray[np.float64]:
     """Return directions of length 1: columns, principal axes, between groups of cells, and across the gaps between neighbours."""
     places, sizes = cells.places, cells.sizes
-    mean = np.average(places, axis=0, weights=sizes)
+    mean = (places * sizes[:, None]).sum(axis=0) / sizes.sum()
     axes = np.linalg.svd((places - mean) * np.sqrt(sizes)[:, None], full_matrices=False)[2][:_AXES]
     found = [np.eye(places.shape[1])] if places.shape[1] <= _MOST_COLUMNS else []
     found.append(axes)
     found += [_between_groups(cells), _across_gaps(cells)]
-    directions = np.vstack(found)
+    directions = np.concatenate(found)
     lengths = np.sqrt((directions**2).sum(axis=1))
     unit: NDArray[np.float64] = directions[lengths > 1e-9] / lengths[lengths > 1e-9][:, None]
     return unit
@@ -189,12 +192,18 @@ def _groups(cells: PartCells, n_groups: tuple[int, ...]) -> list[NDArray[np.bool
 
 def _pairs(member: NDArray[np.bool_], sizes: NDArray[np.float64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return the cells on the two sides of every comparison of groups, both (n_pairs, n_cells)."""
-    order = np.argsort(-(member @ sizes), kind="stable").tolist()
-    pairs = [(order[i], order[j]) for i in range(len(order)) for j in range(i)][:_MOST_PAIRS]
-    one, other = member[[i for i, _ in pairs]], member[[j for _, j in pairs]]
-    if 2 < len(order) <= _MOST_AGAINST_ALL:
-        return np.vstack([one, member]), np.vstack([other, ~member])
-    return one, other
+    by_size = member[np.argsort(-(member @ sizes), kind="stable")]
+    smaller, larger = _ranks_of_pairs(len(member))
+    if 2 < len(member) <= _MOST_AGAINST_ALL:
+        return np.concatenate([by_size[smaller], member]), np.concatenate([by_size[larger], ~member])
+    return by_size[smaller], by_size[larger]
+
+
+@cache
+def _ranks_of_pairs(n_groups: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the ranks, by size, of the groups that are compared: those of the smaller ones, and of the larger ones."""
+    smaller, larger = np.tril_indices(n_groups, -1)
+    return smaller[:_MOST_PAIRS], larger[:_MOST_PAIRS]
 
 
 def _compared(
@@ -248,7 +257,7 @@ def _blind(cells: PartCells, tried: list[NDArray[np.float64]], found: list[Propo
         one, other = np.argsort(-(member @ cells.sizes), kind="stable")[:2].tolist()
         _, [direction], _ = _compared(cells, member[[one]], member[[other]])
         direction = direction / max(float(np.sqrt((direction**2).sum())), 1e-12)
-        low, high = _reach((cells.places @ direction)[:, None], np.full(1, cells.spread))
+        low, high = _reach((cells.places @ direction)[None], np.full(1, cells.spread))
         if all(abs(float(direction @ seen)) < _SEEN for seen in tried) and _new(direction, found + more, _APART):
             more.append(Proposal(direction, float(low[0]), float(high[0])))
     return more
@@ -263,4 +272,4 @@ def _expected_counts(
 ) -> NDArray[np.float64]:
     """Return the rows that the cells expect in every bin of every direction, shape (n_directions, n_bins)."""
     edges = low[:, None] + (high - low)[:, None] * np.arange(N_BINS + 1) / N_BINS
-    return np.diff(expected_below(np.ascontiguousarray(along), sizes, spreads, edges), axis=1)
+    return np.diff(expected_below(along, sizes, spreads, edges), axis=1)
