@@ -440,6 +440,16 @@ def test_regroup_next_to_the_border_between_two_centres(n_columns):
         assert node.tolist() == expected.tolist()
 
 
+def test_regroup_where_single_precision_cannot_tell_two_centres_apart():
+    """Far from all centres, whose squared distances differ by a few units in 2**33."""
+    rng = np.random.default_rng(9)
+    centres, places = rng.integers(0, 4, (40, 5)), rng.integers(65_000, 65_536, (5, 3000))
+    node, expected = np.zeros((2, 3000), dtype=np.int16)
+    compiled.regroup(coded(places), centres, node)
+    reference.regroup(coded(places), centres, expected)
+    assert node.tolist() == expected.tolist()
+
+
 @pytest.mark.parametrize("n_columns", [3, 40])
 def test_centres_far_outside_have_exact_distances_too(n_columns):
     """Squared distances are so large that numbers of centres do not fit beside them, or few do; with many ties."""
