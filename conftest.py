@@ -44,6 +44,11 @@ def pytest_collection():
         gc.enable()
 
 
+def pytest_unconfigure():
+    """Give it back: at the end of a process, libraries complain about what nobody has taken away."""
+    gc.unfreeze()
+
+
 class Folder(pytest.Package):
     """A folder whose fixtures of scope "package" end after its last test, though it is no package of Python."""
 
@@ -61,7 +66,6 @@ TOGETHER = {
     "tests/cluster/test_spark": "Spark",
     "tests/cluster/test_dask": "Dask",
     "tests/show/report/test_browser": "Chromium",
-    "tests/web/test_attacks": "Chromium",
     "tests/web/test_drive": "Chromium",
     "tests/tables/test_postgres": "Chromium",  # as test_drive needs PostgreSQL too
 }
