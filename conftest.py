@@ -1,9 +1,9 @@
 """For all tests, of both distributions."""
 
 import builtins
+import gc
 import os
 import pwd
-import re
 import shutil
 import socket
 import subprocess
@@ -33,24 +33,75 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.slow)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Keep all modules and thousands of tests, which stay until the end, out of every search for garbage."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def pytest_unconfigure():
+    """Give it back: at the end of a process, libraries complain about what nobody has taken away."""
+    gc.unfreeze()
+
+
+class Folder(pytest.Package):
+    """A folder whose fixtures of scope "package" end after its last test, though it is no package of Python."""
+
+    def setup(self):
+        """Import nothing."""
+
+
+def pytest_collect_directory(path, parent):
+    """Have clusters stop when their tests are done: idle, they would take a tenth of the processor until the end."""
+    return Folder.from_parent(parent, path=path) if path == CLUSTERS else None
+
+
+CLUSTERS = Path(__file__).parent / "tests" / "cluster"
+TOGETHER = {
+    "tests/cluster/test_spark": "Spark",
+    "tests/cluster/test_dask": "Dask",
+    "tests/show/report/test_browser": "Chromium",
+    "tests/web/test_drive": "Chromium",
+    "tests/tables/test_postgres": "Chromium",  # as test_drive needs PostgreSQL too
+}
+"""Files that need something that takes long to start: one process runs all of them."""
+FIRST = (
+    *("Spark", "Chromium", "Dask"),
+    "lab/tests/peers/test_peers.py",
+    "tests/privacy/test_neighbours.py",
+    "lab/tests/peers/test_max_cover.py",
+    "lab/tests/audit/test_page.py",
+    "lab/tests/audit/test_replay.py",
+    "tests/web/test_runs.py",
+    "lab/tests/experiments/test_resume.py",
+    "tests/test_typed_user.py",
+    "tests/fuzz/test_hostile_releases.py",
+)
+"""What takes longest; begun last, it would keep one process busy while the others have nothing left to do."""
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Give a file of tests to one process, so that what they share is made once, and all on one cluster to one, first.
+    """Give a file of tests to one process, so that what they share is made once; and begin with what takes longest.
 
-    Clusters take longest; begun last, they would keep one process busy while the others have nothing left to do. The mark
-    `xdist_group` would keep a group together too, but pytest-xdist 3.8 overlooks it with pytest 9.2.
+    The mark `xdist_group` would keep a group together too, but pytest-xdist 3.8 overlooks it with pytest 9.2.
     """
     from xdist.scheduler import LoadScopeScheduling
 
     class ByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid):
-            cluster = re.match("tests/cluster/test_(spark|dask)", nodeid)
-            return nodeid.split("::")[0] if cluster is None else cluster[1]
+            file = nodeid.split("::")[0]
+            return next((group for start, group in TOGETHER.items() if file.startswith(start)), file)
 
         def _assign_work_unit(self, node):
-            for cluster in ("dask", "spark"):
-                if cluster in self.workqueue:
-                    self.workqueue.move_to_end(cluster, last=False)
+            first = next((unit for unit in FIRST if unit in self.workqueue), None)
+            if first is not None:
+                self.workqueue.move_to_end(first, last=False)
             super()._assign_work_unit(node)
 
     return ByFile(config, log)

@@ -93,12 +93,17 @@ def imports_of(source, module, *, package="dpmondrian", is_package=False, late=T
     return found
 
 
-def _nodes(node, late):
+def _nodes(tree, late):
     """Yield all nodes of a tree, without `late` not those in functions."""
-    yield node
-    for child in ast.iter_child_nodes(node):
-        if late or not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            yield from _nodes(child, late)
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting.extend(
+            child
+            for child in ast.iter_child_nodes(node)
+            if late or not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        )
 
 
 @cache

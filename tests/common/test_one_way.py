@@ -48,8 +48,10 @@ def writes(call: ast.Call) -> bool:
         return True
     if name == "save":  # numpy's takes a path or a file, and an array
         return isinstance(call.func, ast.Attribute) and getattr(call.func.value, "id", "") == "np" and _is_path(call)
+    if name not in ("open", "_open"):
+        return False
     if any(isinstance(part, ast.Attribute) and part.attr in _FLAGS for part in ast.walk(call)):
-        return name in ("open", "_open")
+        return True
     if name != "open":
         return False
     is_method = isinstance(call.func, ast.Attribute)
@@ -66,6 +68,7 @@ def calls(tree: ast.AST) -> list[ast.Call]:
     return [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
 
 
+@cache
 def imported(tree: ast.AST) -> set[str]:
     """Return the modules and names that a module imports, with their dots."""
     found: set[str] = set()

@@ -3,6 +3,7 @@
 import ast
 import importlib.util
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,7 @@ def test_only_mechanisms_import_sources_of_randomness(library):
     assert library != "opendp" or importers
 
 
+@cache
 def attributes_used(path):
     tree = layers.parsed(path.read_text(encoding="utf-8"))
     return {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}

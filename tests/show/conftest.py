@@ -256,4 +256,5 @@ def opened(browser, tmp_path):
     for kind in ("browser", "performance"):
         browser.get_log(kind)
     open_report.file = partial(show)
-    return open_report
+    yield open_report
+    browser.get("about:blank")  # an open report takes memory, and a share of the processor

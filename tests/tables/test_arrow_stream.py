@@ -313,11 +313,12 @@ print(rows, peak() - before)
 
 @pytest.fixture(scope="module")
 def large_file(tmp_path_factory):
-    """Return a file with 256 MB of rows."""
+    """Return a file with 256 MB of rows, which is deleted after the tests here."""
     path = tmp_path_factory.mktemp("large") / "x.parquet"
     table = pa.table({name: np.random.default_rng(0).random(4_000_000) for name in "abcdefgh"})
     pq.write_table(table, path, row_group_size=100_000, use_dictionary=False, compression="none")
-    return path
+    yield path
+    path.unlink()
 
 
 @pytest.mark.slow

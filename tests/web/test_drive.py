@@ -57,10 +57,11 @@ def write_postgres(folder, people, request):
 
 @pytest.fixture
 def page(browser):
-    """Return the browser, whose messages of before are forgotten."""
+    """Return the browser, whose messages of before are forgotten; it leaves the page, which would ask on and on."""
     browser.get("about:blank")
     browser.get_log("browser")
-    return browser
+    yield browser
+    browser.get("about:blank")
 
 
 def one(page, selector):

@@ -42,6 +42,7 @@ def test_all_variants_and_peers_are_in_the_catalogue():
     assert len(SUBJECTS) == 14
 
 
+@pytest.mark.slow
 def test_published_algorithms_are_found_wrong_and_ours_are_not(rows):
     assert not list(wrong_rows(rows))
     said = {key: verdict(SUBJECTS[key], rows) for key in WHO}
@@ -53,6 +54,7 @@ def test_published_algorithms_are_found_wrong_and_ours_are_not(rows):
     }
 
 
+@pytest.mark.slow
 def test_replay_law_and_ledger_find_the_published_defects(rows):
     by_key = {(row.instrument, row.subject): row for row in rows if row.instrument != "game"}
     assert "sensitivity (interval size)" in by_key["replay", "dpm_published"].words
@@ -94,6 +96,7 @@ def test_the_page_is_written_whole_and_the_same_every_time(rows, tmp_path):
         assert (tmp_path / "one" / name).exists()
 
 
+@pytest.mark.slow
 def test_the_page_shows_claims_bounds_and_verdicts_side_by_side(rows):
     text = page_text(rows, TINY)
     assert "Nothing was found wrong in ours. Refuted: DPM, as published; DP-Lloyd, as published." in text
@@ -105,6 +108,7 @@ def test_the_page_shows_claims_bounds_and_verdicts_side_by_side(rows):
     assert "| sums | DPM, paper's variant | 100 % | - |" in text
 
 
+@pytest.mark.slow
 def test_the_page_shows_claimed_and_attained_curves(rows):
     [row] = [row for row in rows if row.instrument == "tight"]
     assert len(row.details["curve"]) > 10
@@ -114,6 +118,7 @@ def test_the_page_shows_claimed_and_attained_curves(rows):
     assert "profiles.png" not in page_text([row for row in rows if row.instrument != "tight"], TINY)
 
 
+@pytest.mark.slow
 def test_something_wrong_of_ours_is_said_first(rows):
     broken = [
         replace(row, ok=False, measured=2.0) if row.subject == "dp_lloyd" and row.instrument == "game" else row
