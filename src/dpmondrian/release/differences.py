@@ -56,6 +56,11 @@ class Difference:
     category: str | None = None
 
     @property
+    def is_more(self) -> bool:
+        """Whether values are higher, or rows of the category (or of yes) are more, than in all rows."""
+        return self.kind in (HIGHER, MORE)
+
+    @property
     def name(self) -> str:
         """Name of the column."""
         return self.own.column.name
