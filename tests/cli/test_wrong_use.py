@@ -177,7 +177,7 @@ def test_predict_and_report_do_not_overwrite(refused, dpm, people, tmp_path):
     release = tmp_path / "out" / "release.json"
     refused(1, "exists", "predict", release, people, "--out", "labels.csv")
     refused(2, ".parquet or .csv", "predict", release, people, "--out", "labels.xlsx")
-    refused(1, "exists", "report", release)
+    refused(1, "Overwrite it with --force", "report", release)
     assert dpm("report", release, "--force").code == 0
 
 

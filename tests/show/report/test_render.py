@@ -394,7 +394,10 @@ def test_a_very_deep_tree_ends_every_list(hand_made):
 def test_a_cluster_without_a_leaf_is_said_to_have_none(hand_made):
     release = hand_made([Column("a", 0, 1)], 3)
     tree = replace(release.tree, cluster=np.where(release.tree.cluster == 2, 1, release.tree.cluster))
-    assert "no part of its own" in Page(render_report(replace(release, tree=tree))).words
+    assert (
+        "No rule: it shares its parts of the tree with larger clusters."
+        in Page(render_report(replace(release, tree=tree))).words
+    )
 
 
 # The overview, cards, segments, certainty, and a single cluster
