@@ -171,6 +171,10 @@ def test_releases_that_are_none(refused, people, tmp_path, command):
     refused(1, "not a saved release", command, "binary.json", *arguments)
 
 
+def test_an_unknown_column_of_profiles_is_told_as_an_option(refused, people):
+    refused(2, "The '--profiles' option must name columns", "cluster", people, *BOUNDS, "--profiles", "size")
+
+
 def test_predict_and_report_do_not_overwrite(refused, dpm, people, tmp_path):
     assert dpm("cluster", people, *BOUNDS, "--out", tmp_path / "out").code == 0
     (tmp_path / "labels.csv").write_text("mine")
