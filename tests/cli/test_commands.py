@@ -378,3 +378,21 @@ def test_whole_numbers_of_typed_files(dpm, tmp_path):
     pyarrow.parquet.write_table(table, tmp_path / "data.parquet")
     assert dpm("cluster", tmp_path / "data.parquet", "--bounds", "children=0:12", "--out", tmp_path / "out").code == 0
     assert Release.load(tmp_path / "out" / "release.json").schema.columns[0].whole
+
+
+def test_tables_begin_with_numbers_and_say_what_their_errors_are(dpm, people, tmp_path):
+    """Shares of categories come last: a few of them would fill the terminal, and nothing else would be seen."""
+    out = tmp_path / "out"
+    done = dpm("cluster", people, "--bounds", "plan=basic|premium", *BOUNDS, *SEED, "--k", "2", "--out", out)
+    assert "The number after ± is the standard error of the noise." in done.out
+    for table in (done.out, dpm("clusters", out / "release.json", "--k", "2").out):
+        assert 0 < table.index("age") < table.index("bmi")
+        assert "plan=basic" not in table or table.index("bmi") < table.index("plan=basic")
+
+
+def test_the_number_of_segments_with_the_highest_silhouette_is_proposed(dpm, people, tmp_path):
+    assert dpm("cluster", people, *BOUNDS, *SEED, "--out", tmp_path / "out").code == 0
+    release = tmp_path / "out" / "release.json"
+    qualities = Release.load(release).qualities()
+    measured = [(one.value, k) for k, one in zip(qualities.k, qualities.silhouette, strict=True) if one is not None]
+    assert f"{release} --k {max(measured)[1]}" in dpm("clusters", release).out.replace("\n", " ")

@@ -37,8 +37,8 @@ def test_words_from_bounds():
     assert done.exit_code == 0
     found, exact, more = [line for line in done.stdout.splitlines() if line]
     assert found.startswith("Clusters of about ")
-    assert exact.startswith("Of a cluster of 2,000 rows you will know, 19 times out of 20, its size to ± ")
-    assert more.startswith("With twice the epsilon, clusters from ")
+    assert exact.startswith("For a cluster of 2,000 rows you will know, in 19 of 20 cases, its size to within ± ")
+    assert more.startswith("With twice the epsilon, clusters of ")
 
 
 def test_details_are_a_table():

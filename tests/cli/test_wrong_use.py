@@ -171,13 +171,17 @@ def test_releases_that_are_none(refused, people, tmp_path, command):
     refused(1, "not a saved release", command, "binary.json", *arguments)
 
 
+def test_an_unknown_column_of_profiles_is_told_as_an_option(refused, people):
+    refused(2, "The '--profiles' option must name columns", "cluster", people, *BOUNDS, "--profiles", "size")
+
+
 def test_predict_and_report_do_not_overwrite(refused, dpm, people, tmp_path):
     assert dpm("cluster", people, *BOUNDS, "--out", tmp_path / "out").code == 0
     (tmp_path / "labels.csv").write_text("mine")
     release = tmp_path / "out" / "release.json"
     refused(1, "exists", "predict", release, people, "--out", "labels.csv")
     refused(2, ".parquet or .csv", "predict", release, people, "--out", "labels.xlsx")
-    refused(1, "exists", "report", release)
+    refused(1, "Overwrite it with --force", "report", release)
     assert dpm("report", release, "--force").code == 0
 
 

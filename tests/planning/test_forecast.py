@@ -58,10 +58,13 @@ def test_three_sentences_lead():
     assert found.startswith(f"Clusters of about {rounded(expected.outlook.smallest)} rows")
     assert found.endswith("if they are clearly apart from the others.")
     size = rounded(expected.outlook.cluster.half_width)
-    assert f"its size to ± {size}, its mean age to ± {half_width} years, its geometric mean income to ± " in exact
-    assert "the share of a category to ± " in exact
+    assert (
+        f"its size to within ± {size}, its mean age to within ± {half_width} years, its geometric mean income to within ± "
+        in exact
+    )
+    assert "the share of a category to within ± " in exact
     assert "percentage points" in exact
-    assert more.startswith("With twice the epsilon, clusters from ")
+    assert more.startswith("With twice the epsilon, clusters of ")
 
 
 def test_the_details_have_the_rest():

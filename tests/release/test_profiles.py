@@ -7,6 +7,8 @@ import pytest
 
 from dpmondrian import Category, Column, Schema
 from dpmondrian.release import Histogram, Measured, Profiles
+from dpmondrian.release.differences import numeric_effects
+from dpmondrian.release.histograms import Part
 
 COLUMNS = (
     Column("age", 0, 120, whole=True),
@@ -235,3 +237,32 @@ def test_a_cluster_without_rows():
 def test_measured_numbers_stay_within_their_limits():
     assert Measured.around(0.99, 0.02, 0.0, 1.0).high == 1.0
     assert Measured.around(0.5, 0.1, 0.0, 1.0).error == pytest.approx(0.1)
+
+
+def test_many_clusters_are_compared_as_one_pair_after_the_other():
+    """Effects and their noise are those of the plain formula, in which every cluster meets the bins of every other."""
+    rng = np.random.default_rng(5)
+    parts = [
+        Part(
+            np.array([0.0, *np.sort(rng.uniform(0.5, 9.5, bins - 1)), 10.0]), rng.normal(60, 20, bins), 9.0 + bins, 30.0
+        )
+        for bins in (2, 5, 3, 7)
+    ]
+    grid = np.unique(np.concatenate([part.edges for part in parts]))
+    cumulated = np.array([part.cumulated(grid) for part in parts])
+    totals = cumulated[:, -1]
+
+    def means(values, part):
+        area = np.append(0.0, np.cumsum(np.diff(grid) * (values[1:] + values[:-1]) / 2))
+        return np.diff(area[np.searchsorted(grid, part.edges)]) / np.diff(part.edges)
+
+    for cluster, effect in enumerate(numeric_effects(parts)):
+        above = means(cumulated.sum(axis=0) / totals.sum(), parts[cluster])
+        size = 2 * (parts[cluster].counts / totals[cluster]) @ above - 1
+        variance = 0.0
+        for other, part in enumerate(parts):
+            weights = (1 - size - 2 * means(cumulated[cluster] / totals[cluster], part)) / totals.sum()
+            if other == cluster:
+                weights = weights + (2 * above - (1 + size)) / totals[cluster]
+            variance += part.variances(weights)
+        assert (effect.size, effect.variance) == pytest.approx((size, variance))

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from dpmondrian.dpm.tree.grower import GrownTree, Node, consistent_counts
-from dpmondrian.release.tree import Tree
+from dpmondrian.release.tree import Condition, Tree
+from dpmondrian.schema import YesNo
+from dpmondrian.show.texts.rules import condition_text
 
 VARIANCES = {0: 100.0, 1: 9.0, 2: 40.0, 3: 2.5}
 CHILDREN = {0: (1, 2), 1: (3, 4), 4: (5, 6)}
@@ -185,3 +187,11 @@ def test_a_tree_survives_plain_values():
 def test_what_is_not_a_tree_is_refused(changes):
     with pytest.raises((ValueError, TypeError)):
         Tree.from_dict(("age", "bmi"), a_tree(**changes))
+
+
+@pytest.mark.parametrize("cut", [0.0, 0.5])
+def test_rules_of_yes_and_no_say_which(cut):
+    """Not "smokes <= no": a cut between the two leaves one of them on each side."""
+    known = YesNo(yes=("ja",), no=("nein",))
+    sides = [Condition("smokes", up_to=cut, notation=known), Condition("smokes", above=cut, notation=known)]
+    assert [condition_text([side]) for side in sides] == ["smokes is nein", "smokes is ja"]

@@ -465,6 +465,19 @@ def test_bounds_from_options():
     assert bounds_from_options([]) == {}
 
 
+@pytest.mark.parametrize("words", ["yes/no", "no/yes", "1/0", "0/1", "True/False", "n / y"])
+def test_any_usual_words_for_yes_and_no_are_understood(words):
+    bounds = bounds_from_options([f"age=0:120,smoker={words},bmi=10:60"])
+    assert bounds["smoker"] == bounds_from_options(["smoker=yes/no"])["smoker"]
+    assert list(bounds) == ["age", "smoker", "bmi"]
+
+
+@pytest.mark.parametrize("wrong", ["smoker=ja/nein", "smoker=1-0", "smoker=yes", "smoker="])
+def test_one_wrong_column_of_several_is_told_by_its_own_name(wrong):
+    with pytest.raises(BoundsError, match="of column 'smoker' must be"):
+        bounds_from_options([f"age=0:120,{wrong},bmi=10:60"])
+
+
 @pytest.mark.parametrize(
     ("texts", "words"),
     [

@@ -186,7 +186,7 @@ def test_what_cannot_be_read_is_never_quoted(tmp_path, write, name):
 def test_workbooks_that_are_none(tmp_path):
     path = tmp_path / "x.xlsx"
     path.write_text("age\n1\n")
-    with pytest.raises(DataError, match="content looks like"):
+    with pytest.raises(DataError, match="its content is something else"):
         open_file(Source(path))
     path.write_bytes(b"PK\x03\x04CANARY")
     with pytest.raises(DataError, match="damaged") as caught:

@@ -195,6 +195,26 @@ def test_from_the_file_to_the_report_and_the_same_again(write, serve, people, pa
         assert again(copy, arguments) == release, arguments
 
 
+def test_saved_is_said_of_the_last_thing_typed(serve, people, page):
+    """Not of what was sent before it: who reads "Saved" and reloads must find all that was typed."""
+    server = serve()
+    people(server.folder / "people.csv")
+    page.get(server.first)
+    one(page, "button.entry[value='people.csv']").click()
+    wait(page, lambda page: page.current_url.endswith("/columns"))
+    choose(page, "kind-1", "whole")
+    fill(page, "lower-1", "0")
+    wait(page, lambda page: one(page, ".saved").text == "Saved")
+    script = (
+        "const field = document.querySelector('[name=upper-1]'); field.value = '40';"
+        "field.dispatchEvent(new Event('input', {bubbles: true})); return document.querySelector('.saved').textContent"
+    )
+    assert page.execute_script(script) == "Saving"
+    wait(page, lambda page: one(page, ".saved").text == "Saved")
+    page.refresh()
+    assert one(page, "[name='upper-1']").get_attribute("value") == "40"
+
+
 def test_every_step_fits_and_is_accessible(serve, people, page, axe):
     """No page is wider than the window, and axe-core finds nothing serious: on small and large screens, light and dark."""
     server = serve()

@@ -65,7 +65,16 @@ def _print_qualities(release: Release, path: Path, as_json: bool) -> None:
         say_text(json.dumps(qualities.to_dict(), indent=2))
         return
     say_text(str(qualities))
-    say(f"Choose one with --k, for example: dpm clusters {path} --k 5")
+    measured = [
+        (one.value, int(k)) for k, one in zip(qualities.k, qualities.silhouette, strict=True) if one is not None
+    ]
+    if not measured:
+        say(f"Choose one with --k, for example: dpm clusters {path} --k 5")
+        return
+    say(
+        "The silhouette is from -1 to 1, higher for segments that are more clearly apart. It is measured for some numbers only."
+    )
+    say(f"Choose one with --k, for example that of the highest silhouette: dpm clusters {path} --k {max(measured)[1]}")
 
 
 def _print(made: Clusters, csv: Path | None) -> None:

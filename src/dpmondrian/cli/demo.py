@@ -58,7 +58,9 @@ def _print(release: Release, example: str, folder: Path) -> None:
     )
     print_clusters(release)
     promise = "\n".join(map(printable, statement_sentences(release.privacy)))
-    say_text(f"\nRules\n\n{release.tree}\n\nPrivacy (the report contains the full ledger)\n\n{promise}\n")
+    say_text(
+        f"\nRules (their sizes have more noise than those above)\n\n{release.tree}\n\nPrivacy (the report contains the full ledger)\n\n{promise}\n"
+    )
     say(
         f"Written to {folder / 'published'}: release.json, centres.csv, profiles.csv and report.html. These files may be published."
     )

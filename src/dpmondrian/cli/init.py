@@ -117,7 +117,7 @@ class _Interview:
         if not self._asks or given.missing:
             return given
         text = _ask(
-            "What stands for a missing value, besides nothing and NA? For example ? or -9; commas between several", ""
+            "How are missing values written, besides empty and NA? For example ? or -9; separate several by commas", ""
         )
         return Habits([mark.strip() for mark in text.split(",") if mark.strip()], given.decimal, given.thousands)
 
@@ -128,7 +128,10 @@ class _Interview:
         proposed = next((name for name, guess in self.guesses.items() if guess.holds == "person"), None)
         name = person_id or (proposed if most is None else None)
         if self._asks and person_id is None:
-            answer = _ask("Which column says whose row it is? - if every row is another person", name or "-")
+            answer = _ask(
+                "Which column identifies the person a row belongs to? Type - if every row is a different person",
+                name or "-",
+            )
             name = None if answer == "-" else answer
         if name is not None and name not in self.guesses:
             raise typer.BadParameter(f"There is no column {name!r}.{nearest_names([name], list(self.guesses))}")

@@ -63,7 +63,7 @@ BoundsOption = Annotated[
     list[str] | None,
     typer.Option(
         help="Alternative to --schema: age=0:120,bmi=10:60, or repeat it. Also children=0:12:int, income=100:1e6:log, plan=basic|premium, "
-        "code=@codes.csv, size=small<large, admitted=2010-01-01:2020-12-31, smoker=yes/no."
+        "code=@codes.csv, size=small<large, admitted=2010-01-01:2020-12-31, smoker=yes/no (1/0 and the like are understood)."
     ),
 ]
 ColumnsOption = Annotated[

@@ -16,7 +16,7 @@ def name(
     cluster: Annotated[int, typer.Argument(min=0, help="Number of the cluster.")],
     text: Annotated[str, typer.Argument(metavar="NAME", help="Its name; '' removes one.")],
 ) -> None:
-    """Name a cluster of a release. Names are kept beside what the digest covers: the release stays the one that was paid for.
+    """Name a cluster of a release. The digest does not cover names, so the release itself stays unchanged.
 
     \b
     Examples:

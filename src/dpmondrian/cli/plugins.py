@@ -30,7 +30,7 @@ OWN = {
     "report": "Render the report of a release as one HTML file.",
     "name": "Name a cluster of a release.",
     "sample": "Draw synthetic rows from a release.",
-    "explain": "Explain what an attacker can learn about one person.",
+    "explain": "Explain a cluster, or what an attacker can learn about one person.",
     "verify": "Verify that a release is what it claims to be.",
     "compare": "Compare a release with KMeans on the true rows (sensitive).",
     "demo": "Cluster invented people and show the results.",

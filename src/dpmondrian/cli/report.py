@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -27,11 +28,16 @@ def report(
       dpm report release.json --out for-the-privacy-officer.html
     """  # noqa: D301
     from dpmondrian.common.whole_files import write_file
+    from dpmondrian.exceptions import OutputError
     from dpmondrian.release import Release
     from dpmondrian.show.report import render_report
 
     drawn = render_report(Release.load(release))
     target = out or release.with_name("report.html")
+    if os.path.lexists(target) and not force:
+        raise OutputError(
+            f"The file {str(target)!r} already exists.", "Overwrite it with --force, or choose another name with --out."
+        )
     write_file(target, drawn, overwrite=force)
     with printed(f"The report was written: {target}"):
         say(f"Written: {target}")

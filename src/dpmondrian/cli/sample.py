@@ -19,7 +19,10 @@ def sample(
     release: ReleaseArgument,
     rows: Annotated[int, typer.Option(min=1, help="Number of synthetic rows.")],
     out: Annotated[Path, typer.Option(help="CSV file to write. Must not exist yet.")],
-    seed: Annotated[int | None, typer.Option(min=0, help="Repeats the rows. It endangers nothing here.")] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, help="Makes the rows reproducible. Unlike in 'dpm cluster', this weakens nothing."),
+    ] = None,
 ) -> None:
     """Draw synthetic rows from the clusters, cells and profiles of a release. Reads no rows and spends nothing.
 

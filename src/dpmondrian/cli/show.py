@@ -78,10 +78,11 @@ def _n_fitting(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -
 
 def print_clusters(release: Release) -> None:
     """Print size and centre of the clusters of a release, each with its standard error; of very many the first ones."""
-    from dpmondrian.show.texts import certainty_text, counted_text, value_text
+    from dpmondrian.show.texts import certainty_text, counted_text, numbers_first, value_text
     from dpmondrian.show.words import ENGLISH as WORDS
 
-    columns = release.schema.centre_columns[:_MOST_COLUMNS]
+    order = numbers_first(release.schema)[:_MOST_COLUMNS]
+    columns = [release.schema.centre_columns[j] for j in order]
     names = [column.name for column in columns]
     sure = None if release.certainty is None or len(release.sizes) == 1 else release.certainty
     rows = [
@@ -91,7 +92,7 @@ def print_clusters(release: Release) -> None:
             *([] if sure is None else [certainty_text(float(sure[cluster]))]),
             *(
                 value_text(*facts).replace("\N{NO-BREAK SPACE}", " ")
-                for facts in zip(columns, centre, errors, strict=False)
+                for facts in zip(columns, centre[order], errors[order], strict=True)
             ),
         ]
         for cluster, (size, size_error, centre, errors) in enumerate(
@@ -103,8 +104,7 @@ def print_clusters(release: Release) -> None:
     n_names = print_fitting((*before, *names), rows[:_MOST_CLUSTERS], _title(release)) - len(before)
     more = [(len(rows) - _MOST_CLUSTERS, "cluster"), (len(release.schema.centre_names) - n_names, "column")]
     left_out = " and ".join(plural(number, f"more {what}") for number, what in more if number > 0)
-    if left_out:
-        say(f"{left_out} in centres.csv.")
+    say(" ".join([WORDS("notebook.errors"), *([f"{left_out} in centres.csv."] if left_out else [])]))
 
 
 def _title(release: Release) -> str:

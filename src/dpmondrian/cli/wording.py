@@ -26,6 +26,7 @@ _OPTIONS = {
     "n_rows": "--rows",
     "on_missing": "--on-missing",
     "person_id": "--person-id",
+    "profiles": "--profiles",
     "query": "--query",
     "random_state": "--seed",
     "decimal": "--decimal",

@@ -56,6 +56,11 @@ class Difference:
     category: str | None = None
 
     @property
+    def is_more(self) -> bool:
+        """Whether values are higher, or rows of the category (or of yes) are more, than in all rows."""
+        return self.kind in (HIGHER, MORE)
+
+    @property
     def name(self) -> str:
         """Name of the column."""
         return self.own.column.name
@@ -140,47 +145,75 @@ def category_effects(parts: Sequence[Part]) -> list[Effect]:
     counts = np.array([part.counts for part in parts])
     totals = np.maximum(counts.sum(axis=1), 1.0)
     whole, every = max(float(totals.sum()), 1.0), counts.sum(axis=0) / max(float(totals.sum()), 1.0)
+    noise, of_totals = _variances_of(parts)
     effects = []
     for cluster, total in enumerate(totals.tolist()):
         own = counts[cluster] / total
         differing = int(np.argmax(np.where(own > every, own - every, _RARER * (every - own))))
         one = np.eye(len(every))[differing]
         in_all = (one - every[differing]) / whole
-        variance = _variance(parts, cluster, (one - own[differing]) / total - in_all, [-in_all] * len(parts))
-        effects.append(Effect(float(own[differing] - every[differing]), variance, differing))
+        others = Part(every, every, float(np.delete(noise, cluster).sum()), float(np.delete(of_totals, cluster).sum()))
+        variance = parts[cluster].variances((one - own[differing]) / total - in_all) + others.variances(in_all)
+        effects.append(Effect(float(own[differing] - every[differing]), float(variance), differing))
     return effects
 
 
 def numeric_effects(parts: Sequence[Part]) -> list[Effect]:
     """Return Cliff's delta of every cluster against all rows: how much more often its rows are above than below those of the table."""
-    grid = np.unique(np.concatenate([part.edges for part in parts]))
-    cumulated = np.array([part.cumulated(grid) for part in parts])
-    totals = np.maximum(cumulated[:, -1], 1.0)
-    below, whole = cumulated / totals[:, None], float(totals.sum())
-    every = cumulated.sum(axis=0) / whole
-    above_every = _means_in_bins(every[None], grid, parts)
-    above_own = [_means_in_bins(below, grid, [part])[0] for part in parts]
+    grid, bins = np.unique(np.concatenate([part.edges for part in parts])), _Bins.of(parts)
+    totals = np.array([max(float(part.counts.sum()), 1.0) for part in parts])
+    whole, every = float(totals.sum()), np.zeros(len(grid))
+    for part in parts:
+        every += part.cumulated(grid)
+    above_every = bins.means(every / whole, grid)
     effects = []
-    for cluster, part in enumerate(parts):
-        shares = part.counts / totals[cluster]
-        size = 2.0 * float(shares @ above_every[cluster][0]) - 1.0
-        in_all = [(1.0 - size - 2.0 * means[cluster]) / whole for means in above_own]
-        weights = (2.0 * above_every[cluster][0] - (1.0 + size)) / totals[cluster] + in_all[cluster]
-        effects.append(Effect(min(max(size, -1.0), 1.0), _variance(parts, cluster, weights, in_all)))
+    for part, total, own in zip(parts, totals.tolist(), bins.slices, strict=True):
+        size = 2.0 * float((part.counts / total) @ above_every[own]) - 1.0
+        weights = (1.0 - size - 2.0 * bins.means(part.cumulated(grid) / total, grid)) / whole
+        weights[own] += (2.0 * above_every[own] - (1.0 + size)) / total
+        effects.append(Effect(min(max(size, -1.0), 1.0), bins.variance(weights)))
     return effects
 
 
-def _variance(
-    parts: Sequence[Part], cluster: int, weights: NDArray[np.float64], others: Sequence[NDArray[np.float64]]
-) -> float:
-    """Return the variance by noise of a sum over the bins of all clusters: one of them has weights of its own."""
-    return float(math.fsum(part.variances(weights if c == cluster else others[c]) for c, part in enumerate(parts)))
+def _variances_of(parts: Sequence[Part]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the variances by noise of a bin, and of all bins together, of every part."""
+    return np.array([part.variance for part in parts]), np.array([part.total_variance for part in parts])
 
 
-def _means_in_bins(
-    cumulated: NDArray[np.float64], grid: NDArray[np.float64], parts: Sequence[Part]
-) -> list[NDArray[np.float64]]:
-    """Return the means of functions, given on a grid, over the bins of each part: shape (n_functions, n_bins)."""
-    steps = np.diff(grid) * (cumulated[:, 1:] + cumulated[:, :-1]) / 2.0
-    area = np.concatenate([np.zeros((len(cumulated), 1)), np.cumsum(steps, axis=1)], axis=1)
-    return [np.diff(area[:, np.searchsorted(grid, part.edges)], axis=1) / np.diff(part.edges) for part in parts]
+@dataclass(frozen=True)
+class _Bins:
+    """The bins of all parts in one row, so that many clusters are compared without a step for each pair of them."""
+
+    edges: tuple[NDArray[np.float64], NDArray[np.float64]]  # lower and upper
+    firsts: NDArray[np.int64]  # of each part
+    sizes: NDArray[np.int64]
+    noise: tuple[NDArray[np.float64], NDArray[np.float64]]
+
+    @classmethod
+    def of(cls, parts: Sequence[Part]) -> _Bins:
+        lower, upper = (np.concatenate([part.edges[end] for part in parts]) for end in (slice(-1), slice(1, None)))
+        sizes = np.array([len(part.counts) for part in parts])
+        return cls((lower, upper), np.cumsum(sizes) - sizes, sizes, _variances_of(parts))
+
+    @property
+    def slices(self) -> list[slice]:
+        """Where the bins of each part are."""
+        return [
+            slice(first, first + size) for first, size in zip(self.firsts.tolist(), self.sizes.tolist(), strict=True)
+        ]
+
+    def means(self, values: NDArray[np.float64], grid: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the means over every bin of a function that is given on a grid of all edges."""
+        area = np.append(0.0, np.cumsum(np.diff(grid) * (values[1:] + values[:-1]) / 2.0))
+        lower, upper = self.edges
+        means: NDArray[np.float64] = (area[np.searchsorted(grid, upper)] - area[np.searchsorted(grid, lower)]) / (
+            upper - lower
+        )
+        return means
+
+    def variance(self, weights: NDArray[np.float64]) -> float:
+        """Return the variance by noise of a weighted sum over the bins of all parts, as `Part.variances` does for one."""
+        squares, sums = (np.add.reduceat(each, self.firsts) for each in (weights**2, weights))
+        noise, of_totals = self.noise
+        spread = np.maximum(squares - sums**2 / self.sizes, 0.0)
+        return float((noise * spread + of_totals * (sums / self.sizes) ** 2).sum())

@@ -215,8 +215,12 @@ class ColumnProfile:
         edges = np.unique(np.concatenate([part.edges for part in self.parts]))
         steps = np.arange(_POINTS) / _POINTS
         points = np.append((edges[:-1, None] + np.diff(edges)[:, None] * steps).ravel(), edges[-1])
-        beyond = np.sum([part.cumulated(points) - share * part.counts.sum() for part in self.parts], axis=0)
-        noise, bend = np.sum([part.doubt(points, share) for part in self.parts], axis=0)
+        beyond, noise, bend = np.zeros((3, len(points)))
+        for part in self.parts:  # one after the other: side by side, those of many clusters would fill the memory
+            beyond += part.cumulated(points) - share * part.counts.sum()
+            doubt = part.doubt(points, share)
+            noise += doubt[0]
+            bend += doubt[1]
         reach = DEVIATIONS * np.sqrt(noise + bend**2)
         rising = (np.maximum.accumulate(beyond) + np.minimum.accumulate(beyond[::-1])[::-1]) / 2.0
         low, value = _crossing(points, beyond + reach), _crossing(points, rising)

@@ -6,6 +6,7 @@ numbers of rows that the histograms of one cluster add up to are the same, so al
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -163,6 +164,23 @@ class Profiles:
     def differences(self, cluster: int, most: int = 3) -> tuple[Difference, ...]:
         """Return what sets a cluster apart from all rows, the largest differences first; none that noise could have made."""
         return self._differences[cluster][:most]
+
+    def is_alike(self, cluster: int, most: int) -> bool:
+        """Return whether another cluster differs from all rows in the same columns and directions, as far as `most` differences tell."""
+        return self._signs(most)[self._sign(cluster, most)] > 1
+
+    def _sign(self, cluster: int, most: int) -> tuple[tuple[str, str, str | None], ...]:
+        return tuple((one.kind, one.name, one.category) for one in self.differences(cluster, most))
+
+    def _signs(self, most: int) -> Counter[tuple[tuple[str, str, str | None], ...]]:
+        """Return how many clusters have each way to differ."""
+        if most not in self._counted_signs:
+            self._counted_signs[most] = Counter(self._sign(cluster, most) for cluster in range(len(self.histograms)))
+        return self._counted_signs[most]
+
+    @cached_property
+    def _counted_signs(self) -> dict[int, Counter[tuple[tuple[str, str, str | None], ...]]]:
+        return {}
 
     @cached_property
     def _differences(self) -> tuple[tuple[Difference, ...], ...]:

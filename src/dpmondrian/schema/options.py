@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from dpmondrian.exceptions import BoundsError, WayOut
 from dpmondrian.schema.columns import Category, Column
-from dpmondrian.schema.notations import Bands, YesNo
+from dpmondrian.schema.notations import NO, YES, Bands, YesNo
 from dpmondrian.schema.sections import category_of
 
 Facts: TypeAlias = "tuple[float, float] | tuple[float, float, str] | tuple[str, ...] | Mapping[str, Any]"
@@ -20,8 +20,9 @@ _FORMS = (
 )
 _WORDS = ("int", "float", "log")
 _DATES = re.compile(r"(\d{4}-\d{2}-\d{2}):(\d{4}-\d{2}-\d{2})")
-_COMPLETE = re.compile(r"[^=]+=([^=]*[:|<][^=]*|@[^=]+|yes/no)")
+_COMPLETE = re.compile(r"[^=]+=([^=]*[:|<][^=]*|@[^=]+|[^=/]+/[^=/]+)")
 """A column with what is said about it, where several stand in one text."""
+_NAMED = re.compile(r"[^=]+=[^=]*")
 
 
 def bounds_from_options(texts: Sequence[str]) -> dict[str, Facts]:
@@ -53,7 +54,7 @@ def facts_from_text(name: str, text: str) -> Facts:
     """Return what a short text says about a column: see `_FORMS`."""
     if text.startswith("@"):
         return {"categories": category_of(name, {"categories_file": text[1:]}).categories}
-    if text == "yes/no":
+    if _is_yes_no(text):
         return YesNo().to_dict()
     if "|" in text:
         return Category(name, _listed(name, text, "categories", "|")).categories
@@ -65,9 +66,19 @@ def facts_from_text(name: str, text: str) -> Facts:
 
 
 def _parts(text: str) -> list[str]:
-    """Return the columns in a text such as "age=0:120,bmi=10:60"; commas may also be part of names and categories."""
+    """Return the columns in a text such as "age=0:120,bmi=10:60"; commas may also be part of names and categories.
+
+    Where the first is complete and each of the others has a name, one that is wrong is told by its own name.
+    """
     parts = text.split(",")
-    return parts if len(parts) > 1 and all(map(_COMPLETE.fullmatch, parts)) else [text]
+    several = len(parts) > 1 and _COMPLETE.fullmatch(parts[0]) and all(map(_NAMED.fullmatch, parts))
+    return parts if several else [text]
+
+
+def _is_yes_no(text: str) -> bool:
+    """Return whether a text is a word for yes and one for no, in either order: "yes/no", "1/0", "false/true"."""
+    first, sign, second = (part.strip().lower() for part in text.partition("/"))
+    return bool(sign) and any(one in YES and other in NO for one, other in ((first, second), (second, first)))
 
 
 def _listed(name: str, text: str, parameter: str, sign: str) -> tuple[str, ...]:
@@ -91,7 +102,9 @@ def _listed(name: str, text: str, parameter: str, sign: str) -> tuple[str, ...]:
 def _pair(name: str, text: str) -> tuple[float, float] | tuple[float, float, str]:
     parts = [part.strip() for part in text.split(":")]
     if len(parts) not in (2, 3):
-        one_category = f" For a single category write {name}={text}|other." if len(parts) == 1 and text else ""
+        one_category = (
+            f" For a single category write {name}={text}|other." if len(parts) == 1 and text and "/" not in text else ""
+        )
         raise _wrong("must be LOW:HIGH", _FORMS, column=name, value=text, hint=one_category)
     lower, upper = _number(name, parts[0]), _number(name, parts[1])
     word = parts[2] if len(parts) == 3 else ""

@@ -28,7 +28,7 @@ def no_number(source: Origin, name: str) -> DataError:
     return failure(
         source,
         f"has a value in column {name!r} that is not a number",
-        "Clean the column, or say in the schema how it is written: its categories, bands or dates, or what stands for missing values.",
+        "Clean the column, or say in the schema how it is written: its categories, bands or dates, what stands for missing values, or its decimal sign (--decimal on the command line).",
     )
 
 

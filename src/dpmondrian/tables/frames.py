@@ -236,7 +236,7 @@ def _read_frame(
             raise DataError(
                 # Only the type's name: an enumeration would print its categories, which may come from the rows.
                 f"Column {name!r} has type {type(dtype).__name__}, but only numbers and declared categories can be clustered.",
-                "Remove it, or declare its categories in the bounds, from public knowledge and not from the data: {'plan': ['basic', 'premium']}; or say how it is"
+                "Remove it, for example with df[list(bounds)], or declare its categories in the bounds, from public knowledge and not from the data: {'plan': ['basic', 'premium']}; or say how it is"
                 " written: {'admitted': {'date': 'days', 'lower': '2010-01-01', 'upper': '2020-12-31'}}.",
             )
     whole = tuple(types[name].is_integer() or types[name] == nw.Boolean for name in names)

@@ -255,8 +255,9 @@ def check_start(source: Source, start: bytes) -> None:
     if found is None and expected in ("Parquet", "SQLite", "Excel"):
         found = "unknown"
     if found is not None and found != expected:
+        looks = "is something else" if found == "unknown" else f"looks like: {found}"
         raise DataError(
-            f"The file {str(source.path)!r} has the extension of a {expected} file, but its content looks like: {found}.",
+            f"The file {str(source.path)!r} has the extension of {expected} files, but its content {looks}.",
             "Rename or convert it.",
         )
 

@@ -47,7 +47,7 @@ _WHERE = {
     "--bounds": ("columns", "columns", "Lowest and Highest"),
     "--columns": ("columns", "columns", "Kind"),
     "--on-missing": ("columns", "on_missing", "Rows with a missing value"),
-    "--person-id": ("columns", "person", "Column that says whose row it is"),
+    "--person-id": ("columns", "person", "Column that identifies the person"),
     "--rows-per-person": ("columns", "rows", "Rows per person"),
     "--epsilon": ("plan", "epsilon", "Epsilon"),
     "--delta": ("plan", "delta", "Delta"),

@@ -391,10 +391,20 @@ def test_a_very_deep_tree_ends_every_list(hand_made):
     assert sum(tag == "li" for tag, _ in page.elements[tree:end]) == 599
 
 
+def test_the_size_of_one_cluster_has_one_error(hand_made):
+    """It is the number of all rows: two errors of one number would contradict each other."""
+    release = hand_made([Column("a", 0, 1)], 1)
+    words = Page(render_report(replace(release, size_errors=np.array([77.0])))).words
+    assert re.findall(r"noise error (\d+)", words[: words.index("Overview")]) == ["77"]
+
+
 def test_a_cluster_without_a_leaf_is_said_to_have_none(hand_made):
     release = hand_made([Column("a", 0, 1)], 3)
     tree = replace(release.tree, cluster=np.where(release.tree.cluster == 2, 1, release.tree.cluster))
-    assert "no part of its own" in Page(render_report(replace(release, tree=tree))).words
+    assert (
+        "No rule: it shares its parts of the tree with larger clusters."
+        in Page(render_report(replace(release, tree=tree))).words
+    )
 
 
 # The overview, cards, segments, certainty, and a single cluster

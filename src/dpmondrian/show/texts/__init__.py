@@ -5,6 +5,7 @@ from __future__ import annotations
 from dpmondrian.show.texts.clusters import (
     certainty_text,
     clusters_text,
+    numbers_first,
     one_cluster_text,
     qualities_text,
     quality_text,
@@ -46,6 +47,7 @@ __all__ = [
     "middle_half",
     "neighbours_text",
     "notes",
+    "numbers_first",
     "one_cluster_text",
     "proposed_name",
     "qualities_text",

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from dpmondrian.common.printable import printable
+from dpmondrian.schema import Indicator, Schema
 from dpmondrian.show.texts.facts import counted_text, table_lines
 from dpmondrian.show.words import ENGLISH, Words
 from dpmondrian.show.words.numbers import number, percent, rough_size, share_text, size_text, value_text
@@ -51,26 +52,30 @@ def segment_title(clusters: Clusters, words: Words = ENGLISH) -> str:
     )
 
 
+def numbers_first(schema: Schema) -> list[int]:
+    """Return the places of the columns of centres, shares of categories last: a few of them would fill a narrow table."""
+    columns = schema.centre_columns
+    return sorted(range(len(columns)), key=lambda j: isinstance(columns[j], Indicator))
+
+
 def segment_head(clusters: Clusters, words: Words = ENGLISH, most_columns: int = _MOST_COLUMNS) -> tuple[str, ...]:
     """Return the heads of the table of segments."""
-    names = map(printable, clusters.release.schema.centre_names[:most_columns])
+    schema = clusters.release.schema
+    names = (printable(schema.centre_names[j]) for j in numbers_first(schema)[:most_columns])
     counted = counted_text(clusters.release.tree.counted, words)
     return (words("segments.segment"), counted, words("segments.share"), *names)
 
 
 def segment_rows(clusters: Clusters, most_columns: int = _MOST_COLUMNS) -> list[tuple[str, ...]]:
     """Return the lines of the table of segments: number, size, share and centre, with errors."""
-    columns = clusters.release.schema.centre_columns[:most_columns]
+    columns, order = clusters.release.schema.centre_columns, numbers_first(clusters.release.schema)[:most_columns]
     whole, centres, errors = max(float(clusters.sizes.sum()), 1.0), clusters.centres, clusters.centre_errors
     return [
         (
             str(number),
             size_text(float(clusters.sizes[number]), float(clusters.size_errors[number])),
             _breakable(percent(float(clusters.sizes[number]) / whole)),
-            *(
-                _breakable(value_text(column, float(centres[number, j]), float(errors[number, j])))
-                for j, column in enumerate(columns)
-            ),
+            *(_breakable(value_text(columns[j], float(centres[number, j]), float(errors[number, j]))) for j in order),
         )
         for number in range(clusters.n_clusters)
     ]

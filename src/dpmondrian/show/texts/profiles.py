@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from dpmondrian.common.printable import printable
-from dpmondrian.release import ColumnProfile, Difference
+from dpmondrian.release import ColumnProfile, Difference, Measured
 from dpmondrian.schema import Column, YesNo
 from dpmondrian.show.texts.facts import counted_text, table_lines
 from dpmondrian.show.texts.rules import condition_text
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from dpmondrian.release import Release
 
 _IN_NAMES, _MOST_RULES = 2, 5
+_MOSTLY, _HARDLY = 0.5, 0.05
+"""Shares from which a cluster is said to be of a category, and up to which it is said not to be."""
+_FINEST_OF_VALUE, _FINEST_OF_RANGE = 1e-2, 1e-6
+"""The finest steps that are shown: of a value on a log scale, and of the range of a column."""
 
 
 def difference_text(difference: Difference, words: Words = ENGLISH) -> str:
@@ -58,18 +63,29 @@ def _beyond_text(difference: Difference, words: Words) -> str:
 
 def share_name(difference: Difference) -> str | None:
     """Return the category whose share differs, or the word for yes; None for other columns."""
-    column = difference.own.column
-    if isinstance(column, Column) and isinstance(column.notation, YesNo):
-        return column.notation.yes[0]
-    return difference.category
+    return yes_word(difference.own) or difference.category
+
+
+def yes_word(profile: ColumnProfile) -> str | None:
+    """Return the word for yes of a column of yes and no; None for other columns."""
+    column = profile.column
+    return column.notation.yes[0] if isinstance(column, Column) and isinstance(column.notation, YesNo) else None
+
+
+def share_in(profile: ColumnProfile, category: str) -> float:
+    """Return the share of a category, or of yes."""
+    return _share(profile, category).value
+
+
+def _share(profile: ColumnProfile, category: str) -> Measured:
+    return profile.share_of[category] if profile.categories else profile.shares[-1]  # yes is the last of two numbers
 
 
 def share_texts(profiles: list[ColumnProfile], category: str) -> Iterator[str]:
     """Give the shares of a category in several profiles of a column, or of yes, with the same digits for all categories."""
     error = sorted(max(share.error for share in profile.shares) for profile in profiles)[len(profiles) // 2]
-    for profile in profiles:  # yes is the last of two whole numbers
-        share = profile.share_of[category] if profile.categories else profile.shares[-1]
-        yield share_text(share.value, error)
+    for profile in profiles:
+        yield share_text(share_in(profile, category), error)
 
 
 def middle_half(profile: ColumnProfile, words: Words = ENGLISH) -> str:
@@ -106,18 +122,44 @@ def _decimals(column: Column, profiles: list[ColumnProfile]) -> list[int]:
     left, common = line_decimals(column, values, errors, digits=1), line_decimals(column, values, halves)
     own = [decimals_for([half], [value]) for half, value in zip(halves, values, strict=True)]
     useful = [many if abs(many - few) > 1 else few for many, few in zip(own, common, strict=True)]
-    return [min(*places, 0 if column.whole else MOST_DECIMALS) for places in zip(left, useful, strict=True)]
+    most = [0 if column.whole else _most_decimals(column, value) for value in values]
+    return [min(places) for places in zip(left, useful, most, strict=True)]
+
+
+def _most_decimals(column: Column, value: float) -> int:
+    """Return the decimals beyond which a value says nothing: rows that are all alike do not make more of them known."""
+    scale = abs(value) * _FINEST_OF_VALUE if column.log else (column.upper - column.lower) * _FINEST_OF_RANGE
+    return min(-math.floor(math.log10(scale)), MOST_DECIMALS) if 0 < scale < math.inf else MOST_DECIMALS
 
 
 def proposed_name(release: Release, cluster: int, words: Words = ENGLISH) -> str:
     """Return a name of a cluster: its own, else one made of what sets it apart, such as "high age, plan premium"."""
     if cluster in release.names:
         return release.names[cluster]
-    found = () if release.profiles is None else release.profiles.differences(cluster, _IN_NAMES)
-    parts = [
-        words(f"name.{one.kind}", name=clean(one.name, 24), category=clean(one.category or "", 24)) for one in found
-    ]
-    return words("name.and").join(parts) or words("name.none", cluster=cluster)
+    parts = _signs(release, cluster, words)
+    return words("name.and").join(parts) if parts else words("name.none", cluster=cluster)
+
+
+def _signs(release: Release, cluster: int, words: Words) -> list[str]:
+    """Return what sets a cluster apart, in a few words each; with ranges where the words alone would fit other clusters too."""
+    if release.profiles is None:
+        return []
+    found, is_alike = release.profiles.differences(cluster, _IN_NAMES), release.profiles.is_alike(cluster, _IN_NAMES)
+    return [_sign(one, words, is_alike) for one in found]
+
+
+def _sign(difference: Difference, words: Words, with_range: bool) -> str:
+    """Return one difference in a name: "high age", "age 61 to 74", "plan premium", "plan less often premium"."""
+    name, category = clean(difference.name, 24), share_name(difference)
+    if category is None:
+        key = "name.range" if with_range else f"name.{difference.kind}"
+        return words(key, name=name, own=middle_half(difference.own, words))
+    share = share_in(difference.own, category)
+    if difference.is_more:
+        key = "name.more" if share > _MOSTLY else "name.more_often"
+    else:
+        key = "name.fewer" if share < _HARDLY else "name.less_often"
+    return words(key, name=name, category=clean(category, 24))
 
 
 def cluster_size_text(release: Release, cluster: int, words: Words = ENGLISH) -> str:
@@ -129,13 +171,13 @@ def cluster_size_text(release: Release, cluster: int, words: Words = ENGLISH) ->
 
 def cluster_text(release: Release, cluster: int, words: Words = ENGLISH) -> str:
     """Return all that is known of one cluster: name, size, what sets it apart, its columns, and where it lies in the tree."""
-    name = proposed_name(release, cluster, words)
-    lines = [words("cluster.title", cluster=cluster, name=name), cluster_size_text(release, cluster, words)]
+    lines = [_title(release, cluster, words), cluster_size_text(release, cluster, words)]
     if release.profiles is not None:
         found = [words("list_item", text=difference_text(one, words)) for one in release.profiles.differences(cluster)]
-        lines += ["", words("cluster.apart" if found else "cluster.not_apart"), *found]
+        key = "cluster.apart" if found else "cluster.not_apart" if len(release.sizes) > 1 else "cluster.all_rows"
+        lines += ["", words(key, counted=counted_text(release.tree.counted, words)), *found]
         lines += ["", *table_lines(_column_lines(release, cluster, words))]
-    rules = [rule for rule in release.tree.pruned.leaf_rules() if rule.cluster == cluster]
+    rules = [rule for rule in release.tree.pruned.leaf_rules() if rule.cluster == cluster and rule.conditions]
     shown = sorted(rules, key=lambda rule: -rule.size)[:_MOST_RULES]
     lines += ["", words("cluster.rules")] if shown else []
     lines += [words("list_item", text=condition_text(rule.conditions, words)) for rule in shown]
@@ -143,16 +185,27 @@ def cluster_text(release: Release, cluster: int, words: Words = ENGLISH) -> str:
     return "\n".join(printable(line.replace("\N{NO-BREAK SPACE}", " ")) for line in lines)
 
 
+def _title(release: Release, cluster: int, words: Words) -> str:
+    """Return the number of a cluster and its name, if there is one."""
+    if cluster not in release.names and not _signs(release, cluster, words):
+        return words("cluster.number", cluster=cluster)
+    return words("cluster.title", cluster=cluster, name=proposed_name(release, cluster, words))
+
+
 def _column_lines(release: Release, cluster: int, words: Words) -> list[tuple[str, ...]]:
-    """Return the columns of a cluster beside those of all rows: the middle half, or the shares of categories."""
+    """Return the columns of a cluster beside those of all rows: the middle half, or the shares of categories and of yes."""
     assert release.profiles is not None
     own, every = release.profiles.clusters[cluster], release.profiles.everyone
     lines: list[tuple[str, ...]] = [(words("cluster.column"), words("cluster.own"), words("cluster.all"))]
     for name in release.profiles.names:
-        if own[name].categories is None:
+        yes = yes_word(own[name])
+        if own[name].categories is None and yes is None:
             lines.append((clean(name), middle_half(own[name], words), middle_half(every[name], words)))
             continue
-        for category, share in own[name].share_of.items():
-            in_all = every[name].share_of[category]
-            lines.append((clean(f"{name}={category}"), percent(share.value), percent(in_all.value)))
+        for category in own[name].categories or (yes or "",):
+            here, in_all = _share(own[name], category), _share(every[name], category)
+            shares = percent(here.value), percent(here.error), percent(in_all.value)
+            lines.append(
+                (clean(f"{name}={category}"), words("cluster.share", share=shares[0], error=shares[1]), shares[2])
+            )
     return lines

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from dpmondrian.common.printable import printable
 from dpmondrian.release import Condition, Rule, Tree
-from dpmondrian.schema import Bands
+from dpmondrian.schema import Bands, YesNo
 from dpmondrian.show.texts.facts import counted_text
 from dpmondrian.show.words import ENGLISH, Words
 from dpmondrian.show.words.numbers import clean, rough_size, threshold_text
@@ -65,9 +65,20 @@ def _demand(condition: Condition, words: Words, at_most: str) -> str:
     if condition.category is not None:
         key = "rule.is" if condition.is_category else "rule.is_not"
         return words(key, column=column, category=condition.category)
+    if (answer := _answer(condition)) is not None:
+        return words("rule.is", column=column, category=clean(answer))
     low, high = (None if end is None else _limit(end, condition) for end in (condition.above, condition.up_to))
     key = "rule.more_than" if high is None else "rule.at_most" if low is None else "rule.between"
     return words(key, column=column, low=low, high=high, at_most=at_most)
+
+
+def _answer(condition: Condition) -> str | None:
+    """Return the word for yes or for no, if a cut between the two is all that is demanded of the column."""
+    written, above, up_to = condition.notation, condition.above, condition.up_to
+    cut = up_to if above is None else above if up_to is None else None
+    if not isinstance(written, YesNo) or cut is None or not 0.0 <= cut < 1.0:
+        return None
+    return written.no[0] if above is None else written.yes[0]
 
 
 def _limit(end: float, condition: Condition) -> str:

@@ -84,7 +84,7 @@ def _lines(explained: Explanation, words: Words) -> Iterator[str]:
     promise = promise_text(explained.epsilon, explained.delta, words)
     yield words("explanation.head", promise=promise, unit=unit_text(explained.unit, words))
     yield ""
-    yield words("explanation.attacker")
+    yield words("explanation.attacker", unit=words(f"unit.{'row' if explained.unit.of == 'row' else 'person'}.noun"))
     yield words("explanation.coin", right=right_of_hundred(explained.advantage))
     for rate in explained.rates:
         wrongly, found = f"{100 * rate.false_positives:g}", of_hundred(rate.true_positives)

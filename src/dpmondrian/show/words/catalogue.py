@@ -25,6 +25,10 @@ class Words:
     language: str  # its code, such as "en"
     texts: Mapping[str, Text]  # by the keys of `dpmondrian.show.words.english`; a function is chosen by the field ``n``
 
+    def __repr__(self) -> str:
+        """Return the language: signatures in the documentation show it, and all texts would fill pages."""
+        return f"Words({self.language!r})"
+
     def __call__(self, key: str, /, **fields: Any) -> str:
         """Return the text of a key with its fields filled in."""
         return self._form(key, fields).format_map(fields)

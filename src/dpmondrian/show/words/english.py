@@ -15,6 +15,8 @@ _FACTS: dict[str, Text] = {
     "unit.person_id": "one person, identified by column {column}",
     "unit.row.short": "one row",
     "unit.person.short": "one person",
+    "unit.row.noun": "row",
+    "unit.person.noun": "person",
     "unit.row.note": "; this means one person if nobody has more than one row",
     # Which tables nobody can tell apart
     "neighbours.add_or_remove": "one results from the other by adding or removing {rows}",
@@ -98,7 +100,7 @@ _FACTS: dict[str, Text] = {
     "column.shares": "shares",
     "column.share_of": "share of {name}",
     "and_more": "{listed} and {n:,} more",
-    "others": "{n:,} others",
+    "others": plural("1 other", "{n:,} others"),
     "number_of": "number of {counted}",
     # What was found, and how surely
     "found.one": (
@@ -148,18 +150,24 @@ _FACTS: dict[str, Text] = {
     "difference.up_to": "up to {limit}: {own}, all {all}",
     "name.higher": "high {name}",
     "name.lower": "low {name}",
+    "name.range": "{name} {own}",
     "name.more": "{name} {category}",
+    "name.more_often": "{name} more often {category}",
     "name.fewer": "{name} not {category}",
+    "name.less_often": "{name} less often {category}",
     "name.and": ", ",
     "name.none": "cluster {cluster}",
     "list_item": "- {text}",
     "cluster.title": "Cluster {cluster}: {name}",
+    "cluster.number": "Cluster {cluster}",
     "cluster.size": "{size} {counted}, {share} of all",
     "cluster.apart": "What sets it apart:",
-    "cluster.not_apart": "Nothing sets it apart that noise could not have made.",
+    "cluster.not_apart": "No column is clearly higher or lower, and no category clearly more or less frequent, than in all rows.",
+    "cluster.all_rows": "It is the only cluster and holds all {counted}, so nothing sets it apart.",
     "cluster.column": "column",
     "cluster.own": "middle half, or share",
-    "cluster.all": "all",
+    "cluster.share": "{share} ± {error}",
+    "cluster.all": "all rows",
     "cluster.rules": "Where it lies in the tree:",
     "cluster.more_rules": plural("and one smaller part", "and {n:,} smaller parts"),
     # Rules of the tree; {at_most} is the sign, "<=" or "≤"
@@ -249,7 +257,7 @@ _EXPLANATION: dict[str, Text] = {
     ),
     "explanation.head": "What {promise} means for {unit}.",
     "explanation.attacker": (
-        "Suppose an attacker knows everything else about the table and wants to learn from the release whether this one is in it."
+        "Suppose an attacker knows everything else about the table and wants to learn from the release whether this {unit} is in it."
     ),
     "explanation.coin": (
         "- If a coin toss decides whether it is, the attacker guesses right in at most {right} of 100 cases. Without the release: 50."
@@ -278,13 +286,13 @@ _FORECAST: dict[str, Text] = {
     ),
     "forecast.finds_nothing": "No cluster will be found, even if it holds half of all {rows} {counted}.",
     "forecast.makes": (
-        "There will be {n} clusters, as you ask for; those of about {rows} {counted} ({share}) or more will be clear of the noise."
+        "There will be {n} clusters, as requested; those of about {rows} {counted} ({share}) or more will stand out from the noise."
     ),
-    "forecast.exact": "Of a cluster of {rows} {counted} you will know, 19 times out of 20, {known}.",
-    "forecast.median": "the median of a column to ± {rank} percentiles",
-    "forecast.category": "the share of a category to ± {share} percentage points",
-    "forecast.size": "its size to ± {error}",
-    "forecast.centre": "{centre} to {error}",
+    "forecast.exact": "For a cluster of {rows} {counted} you will know, in 19 of 20 cases, {known}.",
+    "forecast.median": "the median of a column to within ± {rank} percentiles",
+    "forecast.category": "the share of a category to within ± {share} percentage points",
+    "forecast.size": "its size to within ± {error}",
+    "forecast.centre": "{centre} to within {error}",
     "forecast.mean": "its mean {name}",
     "forecast.geometric_mean": "its geometric mean {name}",
     "forecast.share": "its share of {name}",
@@ -293,8 +301,8 @@ _FORECAST: dict[str, Text] = {
     "forecast.points": "± {error} points",
     "forecast.more_columns": plural("and similarly for {n} more column", "and similarly for {n} more columns"),
     "forecast.better": (
-        "With twice the epsilon, clusters from {epsilon_rows} {counted} on would be found, and centres would be {epsilon_times} times as exact; with twice "
-        "as many {counted}, from {rows_rows} on, and {rows_times} times."
+        "With twice the epsilon, clusters of {epsilon_rows} {counted} or more would be found, and centres would be {epsilon_times} times as exact. With "
+        "twice as many {counted}, clusters of {rows_rows} or more would be found, and centres would be {rows_times} times as exact."
     ),
     "forecast.enough": plural("For {n} cluster, use {way}.", "For {n} clusters, use {way}."),
     "forecast.enough.epsilon": "an epsilon of about {epsilon}",
@@ -302,8 +310,8 @@ _FORECAST: dict[str, Text] = {
     "forecast.enough.or": "{one}, or {other}",
     "forecast.not_enough": "Neither a reasonable epsilon nor more {counted} would help much: use fewer columns, or expect fewer clusters.",
     "forecast.interval": "± is a 95 % interval for the difference between a released number and the exact one.",
-    "forecast.shares": "Of the budget, {splits} go to cuts, {counts} to sizes in the tree, {cells} to cells and {clusters} to clusters.",
-    "forecast.shares.profiles": "Of the budget, {splits} go to cuts, {counts} to sizes in the tree, {cells} to cells, {clusters} to clusters and {profiles} to profiles.",
+    "forecast.shares": "Of the budget, {splits} goes to cuts, {counts} to sizes in the tree, {cells} to cells and {clusters} to clusters.",
+    "forecast.shares.profiles": "Of the budget, {splits} goes to cuts, {counts} to sizes in the tree, {cells} to cells, {clusters} to clusters and {profiles} to profiles.",
     "forecast.row.quartile": "median of a column, percent of rank",
     "forecast.row.share": "share of a category",
     "forecast.head.asked": "as specified",
@@ -326,7 +334,7 @@ _FORECAST: dict[str, Text] = {
         "with {rows} {counted} and this epsilon, not even a cluster of half of them would be found. Increase epsilon, or collect more {counted}."
     ),
     "doubt.few_rows": (
-        "a cluster needs about {needed} {counted} to be clear of the noise, which is more than half of all {rows}. Increase epsilon, or "
+        "a cluster needs about {needed} {counted} to stand out from the noise, which is more than half of all {rows}. Increase epsilon, or "
         "collect more {counted}."
     ),
     "doubt.noise": "The result may be mostly noise: {sentence}",
@@ -484,7 +492,7 @@ _REPORT: dict[str, Text] = {
         "Largest first, numbered from 0 like the labels returned by <code>predict</code>. In colour: the cluster; in grey: all {counted}."
     ),
     "report.clusters.noise": (
-        "Ranges hold the middle half and tell how much the {counted} differ. A <em>noise error</em> is something else: the standard error "
+        "Ranges hold the middle half and show how much the {counted} differ. A <em>noise error</em> is something else: the standard error "
         "of the noise added for privacy. Two thirds of the numbers are off by less than that, and 95 % by less than twice as much."
     ),
     "report.clusters.rows": "Sizes count rows, not people.",
@@ -502,7 +510,7 @@ _REPORT: dict[str, Text] = {
     "report.card.mean": "{own} on average, all {every}",
     "report.card.half": "middle half: {own}",
     "report.card.histogram": "Histogram of {column}",
-    "report.card.nothing": "Nothing sets it apart beyond what noise could have made.",
+    "report.card.nothing": "No column is clearly higher or lower, and no category clearly more or less frequent, than in all rows.",
     "report.card.rule": plural("Rule", "Rules ({n})"),
     "report.card.numbers": "All columns",
     "report.card.column": "Column",
@@ -559,7 +567,7 @@ _REPORT: dict[str, Text] = {
     "report.segments.part": "Showing {columns} of {all_columns} columns.",
     "report.segments.command": "For more segments, or for machines: <code>dpm clusters release.json --k {k} --json</code>",
     # Rules
-    "report.rules.none": "no part of its own",
+    "report.rules.none": "No rule: it shares its parts of the tree with larger clusters.",
     "report.rules.others": plural("and {n} smaller part", "and {n} smaller parts"),
     # Map of cuts
     "report.map": "Map of cuts",
@@ -637,8 +645,8 @@ _REPORT: dict[str, Text] = {
         "stated, and that tree, sizes and centres are consistent:"
     ),
     "report.verify.budget": (
-        "With <code>--budget budget.json</code>, the data holder can also check it against the account. That the values were drawn as the "
-        "ledger says rests on the publisher's word; a signature on the digest shows who that is."
+        "With <code>--budget budget.json</code>, the data holder can also check it against the account. Only the publisher can confirm "
+        "that the values were drawn as the ledger says; a signature on the digest shows who that is."
     ),
     "report.print": (
         "Not printed: the tree of cuts, every draw of the ledger, the public inputs and the numbers of every card. They are in report.html "
@@ -681,7 +689,7 @@ _NOTEBOOK: dict[str, Text] = {
 }
 
 _VERIFICATION: dict[str, Text] = {
-    "verdict.holds": "The release is consistent: {passed} checks passed, and {open} statements rest on the publisher's word.",
+    "verdict.holds": "The release is consistent: {passed} checks passed. {open} statements cannot be checked and must be trusted.",
     "verdict.fails": "Do not rely on this file: {failed} of {all} checks failed.",
     # What a check that passes has shown
     "verify.form": "all fields of a release are present, and no others",
@@ -700,15 +708,15 @@ _VERIFICATION: dict[str, Text] = {
     "verify.budget": "the account was charged for exactly this release",
     # What no check can show
     "verify.open.account": "no budget was charged, so there is no account of this data set",
-    "verify.open.noise": "that the values were drawn from rows, as the ledger says, rests on the publisher's word",
+    "verify.open.noise": "only the publisher can confirm that the values were drawn from the rows, as the ledger says",
     "verify.open.errors": (
-        "the standard errors of sizes and centres, and the certainty of clusters, rest on the publisher's word"
+        "only the publisher can confirm the standard errors of sizes and centres, and the certainty of clusters"
     ),
     "verify.open.origin": (
-        "day, name of the data set, version and number of earlier fits rest on the publisher's word"
+        "only the publisher can confirm the day, name of the data set, version and number of earlier fits"
     ),
-    "verify.open.origin.charged": "day, version and number of earlier fits rest on the publisher's word",
-    "verify.open.bounds": "that bounds and categories were public knowledge rests on the publisher's word",
+    "verify.open.origin.charged": "only the publisher can confirm the day, version and number of earlier fits",
+    "verify.open.bounds": "only the publisher can confirm that bounds and categories were public knowledge",
     # Why a check fails
     "fault.sentence": "{sentence}",
     "fault.digest": "the digest in the file does not match its content",

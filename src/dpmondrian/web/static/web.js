@@ -11,12 +11,19 @@ const encoded = (form) => new URLSearchParams(new FormData(form));
 // A form that saves itself: what is typed survives a reload, a crash and another tab.
 for (const form of document.querySelectorAll("form[data-autosave]")) {
   const told = form.querySelector(".saved");
+  let typed = 0;  // "Saved" is about the last thing that was typed, not about what was sent before it
   const save = async () => {
+    const sent = typed;
     const answer = await fetch(form.action, { method: "POST", body: encoded(form), headers: { "X-Draft": "1" }, keepalive: true }).catch(() => null);
-    if (told) told.textContent = answer && answer.ok ? "Saved" : "Not saved: the server does not answer";
+    if (told && sent === typed) told.textContent = answer && answer.ok ? "Saved" : "Not saved: the server does not answer";
   };
   const soon = later(300, save);
-  for (const kind of ["input", "change"]) form.addEventListener(kind, () => { form.dataset.typed = "1"; soon(); });
+  for (const kind of ["input", "change"]) form.addEventListener(kind, () => {
+    form.dataset.typed = "1";
+    typed += 1;
+    if (told) told.textContent = "Saving";
+    soon();
+  });
   addEventListener("pagehide", () => { if (form.dataset.typed && !form.dataset.sent) save(); });
   form.addEventListener("submit", () => { form.dataset.sent = "1"; });
 }
