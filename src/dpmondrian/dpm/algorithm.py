@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dpmondrian.dpm.cells import CELL_STEPS, Cells, find_cells, move_cells
 from dpmondrian.dpm.draws import COUNT, SPLIT
 from dpmondrian.dpm.finding import LEAST_SHARE, find_clusters
-from dpmondrian.dpm.merging import k_means
+from dpmondrian.dpm.merging import k_means, squared_distances
 from dpmondrian.dpm.paper import domain_means, merged_leaves, paper_rule
 from dpmondrian.dpm.partition import Cuts, Everything, Nearest, Partition
 from dpmondrian.dpm.plan import level_draws, n_levels
@@ -177,11 +177,14 @@ def _k_clusters(
     assert settings.n_clusters is not None
     centres = _start(cells, settings.n_clusters, grid)
     cost = door.left / K_STEPS
-    for step in range(CELL_STEPS + 1, CELL_STEPS + 1 + K_STEPS):
+    last_step = CELL_STEPS + K_STEPS
+    for step in range(CELL_STEPS + 1, last_step + 1):
         cost = min(cost, door.left)
-        groups = stepper.regroup(step, centres, COUNT_PART * cost)
-        groups = _adding_up(groups, total)
+        counted = stepper.regroup(step, centres, COUNT_PART * cost)
+        groups = _adding_up(counted, total)
         centres = stepper.moved(step, groups, centres, (1.0 - COUNT_PART) * cost)
+        if step < last_step:
+            centres = _put_to_use(centres, counted.sizes < 0.0, cells)
     centres = _doubted(centres, groups, grid)
     return _Clusters(centres, groups, Nearest(np.rint(centres.places).astype(np.int64)), cells)
 
@@ -232,6 +235,27 @@ def _start(cells: Cells, n_clusters: int, grid: Grid) -> Centres:
         sizes[largest] /= 2
         sizes = np.append(sizes, sizes[largest])
     return Centres(places, np.zeros_like(places))
+
+
+def _put_to_use(centres: Centres, is_empty: NDArray[np.bool_], cells: Cells) -> Centres:
+    """Return centres in which each one without rows shares the cells of the centre that serves its own worst. Post-processing.
+
+    A cell that noise made can lie so far from all rows that it gets a centre of its own. Half of such centres count fewer than no rows
+    in a step, one of many rows hardly ever does: it takes a step or two until they are put to use.
+    """
+    if not is_empty.any():
+        return centres
+    places, cells_of = centres.places.copy(), squared_distances(cells.places, centres.places).argmin(axis=1)
+    sizes = np.where((cells.sizes > CLEAR_SIZE * cells.size_error) & ~is_empty[cells_of], cells.sizes, 0.0)
+    for number in np.flatnonzero(is_empty).tolist():
+        costs = sizes * ((cells.places - places[cells_of]) ** 2).sum(axis=1)
+        worst = int(np.bincount(cells_of, costs).argmax())
+        [own] = np.nonzero((cells_of == worst) & (sizes > 0.0))
+        if len(own) < 2:
+            break
+        pair, side = k_means(cells.places[own], sizes[own], 2)
+        places[[worst, number]], cells_of[own[side == 1]] = pair, number
+    return Centres(places, centres.errors)
 
 
 def _means_of_cells(cells: Cells, partition: Partition, grid: Grid) -> Centres:

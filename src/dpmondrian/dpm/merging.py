@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from dpmondrian.kernels.merging import best_means, groups_of_joins, nearest_neighbour_joins
 
-__all__ = ["k_means", "ward_groups", "ward_joins"]
+__all__ = ["k_means", "squared_distances", "ward_groups", "ward_joins"]
 
 _STARTS, _STEPS = 16, 50
 
@@ -57,3 +57,10 @@ def ward_joins(
     number = np.arange(2 * n_points - 1)
     number[n_points + order] = n_points + np.arange(n_points - 1)
     return number[joins[order]], growth[order]
+
+
+def squared_distances(points: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the squared distance of every point from every other one, shape (n_points, n_others); rounding may leave little more than 0."""
+    squares = (points**2).sum(axis=1)[:, None] + (others**2).sum(axis=1)
+    distances: NDArray[np.float64] = np.maximum(squares - 2.0 * points @ others.T, 0.0)
+    return distances

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.dpm.finding.valleys import clearest
-from dpmondrian.dpm.merging import ward_groups
+from dpmondrian.dpm.merging import squared_distances, ward_groups
 from dpmondrian.kernels.cells import expected_below
 from dpmondrian.kernels.merging import shortest_tree
 
@@ -226,8 +226,7 @@ def _compared(
 
 def _across_gaps(cells: PartCells) -> NDArray[np.float64]:
     """Return directions along the longest edges of the shortest tree that connects all cells: they lead to what lies far off."""
-    squares = (cells.places**2).sum(axis=1)
-    distances = np.maximum(squares[:, None] + squares - 2.0 * cells.places @ cells.places.T, 1e-9)
+    distances = np.maximum(squared_distances(cells.places, cells.places), 1e-9)
     ends = shortest_tree(distances)
     lengths = distances[ends[:, 0], ends[:, 1]]
     longest = np.argsort(-lengths, kind="stable")[:_MOST_EDGES]
