@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dpmondrian.dpm.cells import Cells
 from dpmondrian.dpm.draws import LINES
 from dpmondrian.dpm.finding.dispersion import dispersion_along
-from dpmondrian.dpm.finding.proposals import N_BINS, PartCells, Proposal, candidates_of, propose
+from dpmondrian.dpm.finding.proposals import N_BINS, PartCells, Proposal, candidates_of, is_one_hump, propose
 from dpmondrian.dpm.finding.valleys import Valley, doubt_of, threshold, valleys
 from dpmondrian.dpm.partition import Cuts, Everything, Partition
 from dpmondrian.engines import PARTS, STEPS, AllTogether, CutAlong, Engine, Grid, LineCounts
@@ -172,8 +172,10 @@ class _Search:
         if len(own.sizes) < 2 or rows < _LEAST_DEVIATIONS * deviation or part.n_looks >= _LOOKS:
             return []
         can_pay = (rows / (_ROWS_FOR_TWO * deviation)) ** 2
+        is_root, every_column = part.number == 0, can_pay >= _ALL_COLUMNS * (self._grid.n_columns + 2)
         if part.candidates is None:
-            part.candidates = candidates_of(own)
+            only_hints = not is_root and not every_column and is_one_hump(own)
+            part.candidates = np.empty((0, self._grid.n_columns)) if only_hints else candidates_of(own)
         proposals = propose(
             own,
             part.candidates,
@@ -182,8 +184,8 @@ class _Search:
             part.tried,
             part.hints,
             int(np.clip(can_pay, 1, _MOST_LINES)),
-            is_root=part.number == 0,
-            every_column=can_pay >= _ALL_COLUMNS * (self._grid.n_columns + 2),
+            is_root=is_root,
+            every_column=every_column,
         )
         return [self._line(part.number, proposal) for proposal in proposals]
 

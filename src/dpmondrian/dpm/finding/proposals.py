@@ -14,7 +14,7 @@ from dpmondrian.dpm.merging import squared_distances, ward_groups
 from dpmondrian.kernels.cells import expected_below
 from dpmondrian.kernels.merging import shortest_tree
 
-__all__ = ["N_BINS", "PartCells", "Proposal", "candidates_of", "propose"]
+__all__ = ["N_BINS", "PartCells", "Proposal", "candidates_of", "is_one_hump", "propose"]
 
 N_BINS = 48
 """Bins along a direction: fine enough for a valley of a few per cent of the range, coarse enough for noise."""
@@ -155,6 +155,18 @@ def _affordable(expected: NDArray[np.float64], deviation: float, most: int) -> i
 
 def _new(direction: NDArray[np.float64], found: list[Proposal], cosine: float) -> bool:
     return all(abs(float(direction @ other.direction)) < cosine for other in found)
+
+
+def is_one_hump(cells: PartCells) -> bool:
+    """Return whether cells lie so close together that they expect no valley in any direction.
+
+    A mixture of normal laws of one deviation s is log-concave if its centres lie within 2 s: the second derivative of its logarithm is
+    ``var / s**4 - 1 / s**2``, where var is a variance of these centres, at most s**2.
+    """
+    widest = 2.0 * cells.spread
+    if bool((np.ptp(cells.places, axis=0) > widest).any()):  # spares the distances of most parts
+        return False
+    return bool(squared_distances(cells.places, cells.places).max() <= widest**2)
 
 
 def candidates_of(cells: PartCells) -> NDArray[np.float64]:
