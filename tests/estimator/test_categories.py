@@ -60,7 +60,6 @@ def test_errors_of_shares_are_those_that_show():
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(strict=True, reason="what is apart is not looked for between categories yet")
 def test_cuts_between_categories_are_made_only_if_asked_for():
     table = pd.DataFrame(customers())
     quiet = DPM(bounds=BOUNDS, random_state=0).fit(table)

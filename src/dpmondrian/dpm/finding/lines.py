@@ -38,6 +38,8 @@ _ALL_COLUMNS = 8.0
 _INDEPENDENT = 20000.0
 """Tables are taken to hold at least this many independent rows: what is nearly empty is empty, however often rows repeat."""
 _INDEPENDENT_IN_PART = 300.0
+_CLEARLY = 4.0
+"""Rows of a category that are fewer than this many standard errors may be none."""
 _AT_BOUND = 0.02
 """Fewer than this share of all rows at a bound are rows that were clipped to it, not a cluster."""
 _HEAP, _HEAPED = 5, 1.5
@@ -52,12 +54,13 @@ class _Part:
     """An open part of the space: its cells, how it was looked at, and the doubt in the cuts around it.
 
     `hints` are directions along which the part it was cut from has valleys: they may have been about this one. `candidates` are those of
-    its cells, once it was looked at.
+    its cells, once it was looked at. A part `is_whole` if nothing was looked for yet: the table, or a category of it.
     """
 
     number: int
     cells: NDArray[np.int64]
     doubt: float
+    is_whole: bool = False
     tried: list[NDArray[np.float64]] = field(default_factory=list)
     n_looks: int = 0
     hints: list[NDArray[np.float64]] = field(default_factory=list)
@@ -125,11 +128,13 @@ class _Search:
         )
         self._value_widths = np.where(grid.on_value, grid.rest_step, 0.0).astype(np.int64)
         self._least_rows = least_rows
-        self._open = [_Part(0, np.arange(len(cells.sizes)), 0.0)]
+        self._open = [_Part(0, np.arange(len(cells.sizes)), 0.0, is_whole=True)]
         self._doubts = {0: 0.0}
         self._n_parts = 1
         self._cuts: list[tuple[int, int, NDArray[np.int64], NDArray[np.int64]]] = []
         engine.route(AllTogether())
+        for column in np.flatnonzero(grid.one_hot & (grid.n_codes > 1)).tolist():
+            self._divide_by_category(column)
 
     def part_of_round(self) -> float:
         """Return the part of what is left that the next round takes: more rounds follow where parts have many cells and rows for them."""
@@ -172,9 +177,9 @@ class _Search:
         if len(own.sizes) < 2 or rows < _LEAST_DEVIATIONS * deviation or part.n_looks >= _LOOKS:
             return []
         can_pay = (rows / (_ROWS_FOR_TWO * deviation)) ** 2
-        is_root, every_column = part.number == 0, can_pay >= _ALL_COLUMNS * (self._grid.n_columns + 2)
+        every_column = can_pay >= _ALL_COLUMNS * (self._grid.n_columns + 2)
         if part.candidates is None:
-            only_hints = not is_root and not every_column and is_one_hump(own)
+            only_hints = not part.is_whole and not every_column and is_one_hump(own)
             part.candidates = np.empty((0, self._grid.n_columns)) if only_hints else candidates_of(own)
         proposals = propose(
             own,
@@ -184,7 +189,7 @@ class _Search:
             part.tried,
             part.hints,
             int(np.clip(can_pay, 1, _MOST_LINES)),
-            is_root=is_root,
+            is_root=part.is_whole,
             every_column=every_column,
         )
         return [self._line(part.number, proposal) for proposal in proposals]
@@ -282,18 +287,55 @@ class _Search:
                 counts[b] = min(counts[b], max(counts[b + beside], 0.0))
         return counts
 
+    def _divide_by_category(self, column: int) -> None:
+        """Cut all parts between the rows of a category and the others, where both are clearly many.
+
+        There is nothing between two categories, so whoever lets them separate clusters asks for this: nothing is tested. Post-processing.
+        """
+        grid, cells = self._grid, self._cells
+        last, share, error = (
+            grid.last_place[column],
+            *(values[:, column] / grid.last_place[column] for values in (cells.places, cells.errors)),
+        )
+        direction = np.zeros(grid.n_columns, dtype=np.int64)
+        direction[column] = 1
+        move, parts = CutAlong([], [], [], []), self._open
+        self._open = []
+        for part in parts:
+            own, sizes = part.cells, cells.sizes[part.cells]
+            least = max(
+                self._least_rows, _CLEARLY * math.hypot(*(sizes * error[own]), *(cells.size_error * share[own]))
+            )
+            if min(sizes @ share[own], sizes @ (1.0 - share[own])) < least:
+                self._open.append(part)
+            else:
+                sides = self._cut(part, direction, np.array([(last + 1) // 2]), [0.0], move)
+                self._open += [replace(side, is_whole=True) for side in sides]
+        if move.nodes:
+            self._engine.route(move)
+
     def _divide(self, part: _Part, line: _Line, found: list[Valley], n_lines: int, move: CutAlong) -> list[_Part]:
         """Cut a part at valleys and return the new ones."""
         thresholds = np.array([line.begin + round(valley.place * line.width) for valley in found], dtype=np.int64)
-        first, self._n_parts = self._n_parts, self._n_parts + len(found) + 1
-        self._cuts.append((part.number, first, line.direction, thresholds))
-        move.add(part.number, line.direction, thresholds, first)
+        return self._cut(part, line.direction, thresholds, [doubt_of(valley.z, n_lines) for valley in found], move)
+
+    def _cut(
+        self,
+        part: _Part,
+        direction: NDArray[np.int64],
+        thresholds: NDArray[np.int64],
+        doubts: list[float],
+        move: CutAlong,
+    ) -> list[_Part]:
+        """Cut a part along a direction, each time with a doubt, and return the new ones."""
+        first, self._n_parts = self._n_parts, self._n_parts + len(thresholds) + 1
+        self._cuts.append((part.number, first, direction, thresholds))
+        move.add(part.number, direction, thresholds, first)
         places = np.rint(self._cells.places[part.cells]).astype(np.int64)
-        side = np.searchsorted(thresholds, places @ line.direction, side="right")
-        doubts = [doubt_of(valley.z, n_lines) for valley in found]
+        side = np.searchsorted(thresholds, places @ direction, side="right")
         new = []
         del self._doubts[part.number]
-        for i in range(len(found) + 1):
+        for i in range(len(thresholds) + 1):
             doubt = part.doubt + max(doubts[max(i - 1, 0) : i + 1])
             self._doubts[first + i] = doubt
             new.append(_Part(first + i, part.cells[side == i], doubt, hints=part.hints))
