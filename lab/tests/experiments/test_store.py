@@ -46,6 +46,15 @@ def test_an_empty_folder_has_no_rows(store):
     assert store.published("kopt") == []
 
 
+def test_rows_that_were_published_elsewhere_stay_until_they_are_repeated(store):
+    write_rows([Row(run, {"inertia": 1.0}) for run in RUNS[:2]], store.rows_path("kopt"))
+    store.append(Row(RUNS[1], {"inertia": 2.0}))
+    store.publish("kopt", RUNS)
+    assert [row.metrics["inertia"] for row in store.published("kopt")] == [1.0, 2.0]
+    store.publish("kopt", RUNS[1:])
+    assert [row.run for row in store.published("kopt")] == [RUNS[1]]
+
+
 def test_centres_come_back_bit_for_bit_and_nothing_else_is_left(store):
     centres = np.random.default_rng(0).normal(size=(4, 5))
     store.save_centres(RUNS[0], centres)

@@ -78,8 +78,8 @@ class Store:
         return np.asarray(np.load(self.centres_path(run), allow_pickle=False), dtype=np.float64)
 
     def publish(self, experiment: str, runs: list[Run]) -> None:
-        """Write the CSV file of an experiment: those of the runs that are finished."""
-        finished = self.finished(experiment)
+        """Write the CSV file of an experiment: those of the runs that are finished, here or where the file came from."""
+        finished = {row.run.key: row for row in self.published(experiment)} | self.finished(experiment)
         write_rows((finished[run.key] for run in runs if run.key in finished), self.rows_path(experiment))
 
     def published(self, experiment: str) -> list[Row]:
