@@ -245,16 +245,16 @@ def _put_to_use(centres: Centres, is_empty: NDArray[np.bool_], cells: Cells) -> 
     """
     if not is_empty.any():
         return centres
-    places, cells_of = centres.places.copy(), squared_distances(cells.places, centres.places).argmin(axis=1)
-    sizes = np.where((cells.sizes > CLEAR_SIZE * cells.size_error) & ~is_empty[cells_of], cells.sizes, 0.0)
+    places, centre_of = centres.places.copy(), squared_distances(cells.places, centres.places).argmin(axis=1)
+    sizes = np.where((cells.sizes > CLEAR_SIZE * cells.size_error) & ~is_empty[centre_of], cells.sizes, 0.0)
     for number in np.flatnonzero(is_empty).tolist():
-        costs = sizes * ((cells.places - places[cells_of]) ** 2).sum(axis=1)
-        worst = int(np.bincount(cells_of, costs).argmax())
-        [own] = np.nonzero((cells_of == worst) & (sizes > 0.0))
+        costs = sizes * ((cells.places - places[centre_of]) ** 2).sum(axis=1)
+        worst = int(np.bincount(centre_of, costs).argmax())
+        [own] = np.nonzero((centre_of == worst) & (sizes > 0.0))
         if len(own) < 2:
             break
         pair, side = k_means(cells.places[own], sizes[own], 2)
-        places[[worst, number]], cells_of[own[side == 1]] = pair, number
+        places[[worst, number]], centre_of[own[side == 1]] = pair, number
     return Centres(places, centres.errors)
 
 

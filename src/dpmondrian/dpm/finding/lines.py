@@ -293,10 +293,8 @@ class _Search:
         There is nothing between two categories, so whoever lets them separate clusters asks for this: nothing is tested. Post-processing.
         """
         grid, cells = self._grid, self._cells
-        last, share, error = (
-            grid.last_place[column],
-            *(values[:, column] / grid.last_place[column] for values in (cells.places, cells.errors)),
-        )
+        last = int(grid.last_place[column])
+        share, error = cells.places[:, column] / last, cells.errors[:, column] / last
         direction = np.zeros(grid.n_columns, dtype=np.int64)
         direction[column] = 1
         move, parts = CutAlong([], [], [], []), self._open
