@@ -52,16 +52,20 @@ class Command(Work):
             watch.start()
         try:
             terminal = _silenced()
+            notes = tuple(self.notes)  # the command drops them as it stops, while they are being told here
             is_quiet = self.stop()
-            words = self.last_words(is_quiet)
+            words = self._last_words(notes, is_quiet)
             self._clean_up()
             os.write(terminal, "\n".join(map(printable, words.split("\n"))).encode(errors="replace"))
         finally:
             os._exit(code)
 
-    def last_words(self, is_quiet: bool = True) -> str:
+    def last_words(self) -> str:
         """Return what to say if it is stopped now."""
-        lines = [f"{note}\n" for words in reversed(self.notes) if (note := _words(words))]
+        return self._last_words(tuple(self.notes), is_quiet=True)
+
+    def _last_words(self, notes: tuple[Callable[[], str], ...], is_quiet: bool) -> str:
+        lines = [f"{note}\n" for words in reversed(notes) if (note := _words(words))]
         if not is_quiet:
             lines.append(
                 "Note: a file was being written at that moment. Check whether it exists before you continue.\n"
