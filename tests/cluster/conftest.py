@@ -159,8 +159,12 @@ def dask_client(tmp_path_factory):
 
     with (
         dask.config.set(
-            {"distributed.worker.profile.enabled": False}
-        ),  # it looks a hundred times a second what goes on
+            {
+                "distributed.worker.profile.enabled": False,  # it looks a hundred times a second what goes on
+                # A lost worker is looked for after this time and given up if absent: one that a later test has just killed, too.
+                "distributed.deploy.lost-worker-timeout": "1 day",
+            }
+        ),
         distributed.LocalCluster(
             n_workers=2,
             threads_per_worker=1,
