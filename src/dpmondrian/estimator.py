@@ -24,7 +24,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Fitte
 
     A fit releases cells: many small groups of rows with noisy centres and sizes. Without `n_clusters`, it then finds out what is
     apart, and how surely; with `n_clusters`, it moves that many centres to where the rows are. Clusters for every other k follow from
-    the cells at no further cost (`clusters`). See ``docs/how-it-works.md`` for an illustrated explanation.
+    the cells at no further cost (`clusters`). The user guide explains with pictures how DPM decides.
 
     Parameters
     ----------

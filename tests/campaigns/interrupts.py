@@ -36,10 +36,10 @@ rows = np.loadtxt(sys.argv[1], delimiter=",", skiprows=1)
 print("begun", flush=True)
 try:
     DPM(bounds=(0, 100)).fit(rows, budget=sys.argv[2], checkpoint=sys.argv[3])
+    print("fitted", flush=True)
 except KeyboardInterrupt as interrupt:
     print(type(interrupt).__name__, time.monotonic(), flush=True)
     sys.exit(130)
-print("fitted", flush=True)
 """
 
 

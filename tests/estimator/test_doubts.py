@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 import warnings
 
 import numpy as np
@@ -11,11 +12,13 @@ import pytest
 from dpmondrian import (
     DPM,
     Budget,
+    Column,
     FewRowsWarning,
     MisfitWarning,
     NotReleasableWarning,
     ParameterError,
     Release,
+    Schema,
     WeakPromiseWarning,
 )
 from dpmondrian.planning import forecast
@@ -60,6 +63,19 @@ def test_few_rows_are_told_by_their_released_number():
         model.fit(MANY[:30])
     [warning] = [warning for warning in caught if warning.category is FewRowsWarning]
     assert f"with {max(1, round(model.tree_.size[0])):,} rows and this epsilon" in str(warning.message)
+
+
+def test_more_clusters_than_rows_and_budget_can_tell_apart():
+    """The fit and the planner say so alike, and with as many as they advise both are silent."""
+    rows = np.linspace(0.0, 100.0, 20_000)[:, None]
+    [(category, sentence)] = told(rows, n_clusters=2000, max_depth=None)
+    assert category is FewRowsWarning
+    assert sentence.startswith("2,000 clusters have about 10 rows each")
+    most = int(re.search(r"at most (\d+) clusters", sentence)[1])
+    [planned] = forecast(20_000, Schema((Column("a", 0, 100),)), n_clusters=2000).warnings
+    assert planned.startswith("2,000 clusters have about 10 rows each")
+    assert told(rows, n_clusters=most - 1, max_depth=None) == []
+    assert forecast(20_000, Schema((Column("a", 0, 100),)), n_clusters=most - 1).warnings == ()
 
 
 def test_seeded_runs_are_told_what_matters_more():

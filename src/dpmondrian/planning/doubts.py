@@ -30,15 +30,17 @@ def doubts_of(forecast: Forecast) -> list[Doubt]:
     """Return what will not work of a run that is planned, the worst first."""
     outlook = forecast.outlook
     found = _too_few(outlook.n_rows, outlook.smallest)
-    if not found and outlook.smallest > outlook.cluster_rows:
+    if not found and forecast.design.settings.finds_k and outlook.smallest > outlook.cluster_rows:
         found.append(Doubt("small_clusters", values={"rows": outlook.cluster_rows, "needed": outlook.smallest}))
+    elif not found:
+        found += _too_many(forecast.design)
     if outlook.blurred:
         found.append(Doubt("blurred_centres", values={"columns": outlook.blurred}))
     return found + promise_doubts(outlook.epsilon, outlook.delta, outlook.n_rows)
 
 
 def few_rows(release: Release) -> list[Doubt]:
-    """Return whether such a table and budget are too small for anything; of the paper's variant nothing, which is not planned for.
+    """Return whether such a table and budget are too small for anything, or for so many clusters; nothing of the paper's variant.
 
     Privacy
     -------
@@ -47,7 +49,9 @@ def few_rows(release: Release) -> list[Doubt]:
     design = _design_of(release)
     if design is None:
         return []
-    return _too_few(design.n_rows, findable(design).rows if design.settings.finds_k else clear_size(design))
+    if design.settings.finds_k:
+        return _too_few(design.n_rows, findable(design).rows)
+    return _too_few(design.n_rows, clear_size(design)) or _too_many(design)
 
 
 def misfits(release: Release) -> list[Doubt]:
@@ -104,6 +108,20 @@ def _design_of(release: Release) -> Design | None:
     settings, n_rows = settings_of(release), noisy_rows(release)
     clusters = min(settings.n_clusters or EXPECTED_CLUSTERS, n_rows)
     return None if settings.paper else Design(n_rows, release.schema, settings, clusters)
+
+
+def _too_many(design: Design) -> list[Doubt]:
+    """Return a doubt if more clusters are asked for than can stand out from the noise, were all of one size."""
+    needed = clear_size(design)
+    if design.settings.finds_k or needed <= design.cluster_rows:
+        return []
+    values = {
+        "clusters": design.expected_clusters,
+        "rows": design.cluster_rows,
+        "needed": needed,
+        "most": max(1, int(design.n_rows / needed)),
+    }
+    return [Doubt("many_clusters", values=values)]
 
 
 def _too_few(n_rows: int, needed: float) -> list[Doubt]:

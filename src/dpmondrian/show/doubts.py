@@ -13,11 +13,14 @@ from dpmondrian.common.printable import printable
 from dpmondrian.exceptions import FewRowsWarning, MisfitWarning, WeakPromiseWarning
 from dpmondrian.privacy import Doubt, promise_doubts
 from dpmondrian.show.words import ENGLISH, Words
-from dpmondrian.show.words.numbers import rounded
+from dpmondrian.show.words.numbers import rough_size
 
 if TYPE_CHECKING:
     from dpmondrian.dpm import Settings
     from dpmondrian.release import Release
+
+FAILURES = ("nothing_found", "few_rows", "blurred_centres")
+"""Doubts that make a run useless."""
 
 _MOST_COLUMNS = 6
 
@@ -29,7 +32,7 @@ def warn_of_promise(settings: Settings, stacklevel: int) -> None:
 
 
 def warn_of_release(release: Release, stacklevel: int) -> None:
-    """Warn, after a fit, if delta is large, nothing could be found, or a column does not fit, judging by what was released.
+    """Warn, after a fit, if delta is large, nothing or less than asked for could be found, or a column does not fit, judging by what was released.
 
     Privacy
     -------
@@ -45,8 +48,9 @@ def warn_of_release(release: Release, stacklevel: int) -> None:
     for doubt in misfits(release):
         warnings.warn(doubt_text(doubt), MisfitWarning, stacklevel=stacklevel + 1)
     for doubt in few_rows(release):
-        sentence = ENGLISH("doubt.noise", sentence=doubt_text(doubt, release.tree.counted))
-        warnings.warn(sentence, FewRowsWarning, stacklevel=stacklevel + 1)
+        sentence = doubt_text(doubt, release.tree.counted)
+        useless = ENGLISH("doubt.noise", sentence=sentence) if doubt.key in FAILURES else sentence
+        warnings.warn(useless, FewRowsWarning, stacklevel=stacklevel + 1)
 
 
 def doubt_text(doubt: Doubt, counted: str = "rows", words: Words = ENGLISH) -> str:
@@ -60,4 +64,4 @@ def _value_text(name: str, value: Any) -> str:
         return ", ".join(map(printable, value[:_MOST_COLUMNS])) + (" ..." if len(value) > _MOST_COLUMNS else "")
     if isinstance(value, int):
         return f"{value:,}"
-    return rounded(value) if name in ("rows", "needed") else f"{value:g}"
+    return rough_size(value) if name in ("rows", "needed") else f"{value:g}"

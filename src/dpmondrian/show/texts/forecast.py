@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dpmondrian.common.printable import printable
 from dpmondrian.planning import CentreError, SizeError, doubts_of, was_findable
-from dpmondrian.show.doubts import doubt_text
+from dpmondrian.show.doubts import FAILURES, doubt_text
 from dpmondrian.show.texts.facts import counted_text, table_lines
 from dpmondrian.show.words import ENGLISH, Words
 from dpmondrian.show.words.numbers import rough_size, rounded
@@ -21,8 +21,6 @@ _COLUMNS_IN_WORDS, _COLUMNS_IN_TABLE = (
     3,
     20,
 )  # a table of a hundred columns has a forecast for each, which `to_dict` holds
-
-_FAILURES = ("nothing_found", "few_rows", "blurred_centres")  # doubts that make a run useless
 
 _MEANS = {"number": "forecast.mean", "log": "forecast.geometric_mean", "share": "forecast.share"}
 
@@ -54,7 +52,7 @@ def warnings_of(forecast: Forecast, words: Words = ENGLISH) -> tuple[str, ...]:
     found = []
     for doubt in doubts_of(forecast):
         sentence = doubt_text(doubt, forecast.design.counted, words)
-        found.append(words("doubt.fails", sentence=sentence) if doubt.key in _FAILURES else sentence)
+        found.append(words("doubt.fails", sentence=sentence) if doubt.key in FAILURES else sentence)
     return tuple(found)
 
 

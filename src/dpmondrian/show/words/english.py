@@ -343,6 +343,10 @@ _FORECAST: dict[str, Text] = {
         "Clusters of {rows} {counted} are too small to stand out reliably: about {needed} are needed. Expect fewer and larger "
         "clusters, or increase epsilon."
     ),
+    "doubt.many_clusters": (
+        "{clusters} clusters have about {rows} {counted} each, and about {needed} are needed to stand out from the noise: many of them would be "
+        "noise. Ask for at most {most} clusters, increase epsilon, or collect more {counted}."
+    ),
     "doubt.blurred_centres": (
         "the errors of the centres will exceed the width of the clusters ({columns}). Increase epsilon, use fewer columns, or "
         "collect more {counted}."
