@@ -7,13 +7,13 @@ from libc.stdint cimport int32_t, int64_t
 
 from dpmondrian.kernels.tiles cimport vectorised
 
-__all__ = ["all_valleys", "clearest_valley", "dispersions", "expected_below"]
+__all__ = ["all_valleys", "clearest_valley", "dispersions", "expected_counts"]
 
 cdef enum:
     PER_DEVIATION = 64
-    ENTRIES = 2 * 8 * PER_DEVIATION + 1
+    ENTRIES = 2 * 8 * PER_DEVIATION + 2
 
-cdef double CERTAIN = 8.0  # beyond so many deviations a normal law is 0 or 1, up to 1e-15
+cdef double CERTAIN = 8.0  # beyond so many deviations a normal law is 0 or 1, up to 1e-15; a product may be rounded across, so the table ends later
 cdef double[ENTRIES] SHARES, DENSITIES  # of the normal law, from -8 to 8 deviations
 
 
@@ -36,27 +36,55 @@ cdef inline double _normal(double z) noexcept nogil:
     return SHARES[i] + rest * DENSITIES[i] * (1.0 - 0.5 * rest * entry)
 
 
-def expected_below(
-    const double[:, ::1] along, const double[::1] sizes, const double[::1] spreads, const double[:, ::1] edges
+def expected_counts(
+    const double[:, ::1] along, const double[::1] sizes, const double[::1] spreads, double beyond, Py_ssize_t n_bins
 ):
-    """Return the rows that cells expect below every edge of every direction, shape (n_directions, n_edges).
+    """Return the rows that cells expect in the bins of every direction, shape (n_directions, n_bins), and where these begin and end.
 
-    Cell c lies at ``along[d, c]`` of direction d and spreads normally by ``spreads[d]``; edges ascend at equal distances.
+    Cell c lies at ``along[d, c]`` of direction d and spreads normally by ``spreads[d]``. Bins end so many spreads `beyond` the outermost
+    cells; beyond a cell that lies by itself as far as the way to its neighbour: what draws it out may lie farther still. Where all cells lie
+    within two spreads they make one hump, and no rows are counted.
     """
-    found = np.zeros((edges.shape[0], edges.shape[1]))
-    cdef double[:, ::1] below = found
-    cdef Py_ssize_t n_edges = edges.shape[1], c, d, first, end
-    cdef double place, reach, per_edge
+    found, lows, highs = np.zeros((along.shape[0], n_bins)), np.empty(along.shape[0]), np.empty(along.shape[0])
+    cdef double[:, ::1] expected = found
+    cdef double[::1] low = lows, high = highs, below = np.empty(n_bins + 1), edges = np.empty(n_bins + 1)
+    cdef Py_ssize_t d, e
     with nogil:
-        for d in range(edges.shape[0]):
-            reach, per_edge = CERTAIN * spreads[d], (n_edges - 1) / (edges[d, n_edges - 1] - edges[d, 0])
-            for c in range(along.shape[1]):
-                place = along[d, c]
-                first = _first_beyond(&edges[d, 0], n_edges, place, -reach, (place - reach - edges[d, 0]) * per_edge)
-                end = _first_beyond(&edges[d, 0], n_edges, place, reach, (place + reach - edges[d, 0]) * per_edge)
-                _add_parts(&edges[d, first], end - first, place, spreads[d], sizes[c], &below[d, first])
-                _add_all(n_edges - end, sizes[c], &below[d, end])
-    return found
+        for d in range(along.shape[0]):
+            if _find_ends(&along[d, 0], along.shape[1], beyond * spreads[d], &low[d], &high[d]) <= 2.0 * spreads[d]:
+                continue
+            for e in range(n_bins + 1):
+                edges[e], below[e] = low[d] + (high[d] - low[d]) * e / n_bins, 0.0
+            _add_cells(&along[d, 0], along.shape[1], sizes, spreads[d], &edges[0], n_bins + 1, &below[0])
+            for e in range(n_bins):
+                expected[d, e] = below[e + 1] - below[e]
+    return found, lows, highs
+
+
+cdef double _find_ends(const double *along, Py_ssize_t n_cells, double beyond, double *low, double *high) noexcept nogil:
+    """Write where bins begin and end, and return the way from the first to the last cell."""
+    cdef double first = INFINITY, second = INFINITY, last = -INFINITY, before = -INFINITY
+    cdef Py_ssize_t c
+    for c in range(n_cells):
+        second = min(second, max(first, along[c]))
+        first = min(first, along[c])
+        before = max(before, min(last, along[c]))
+        last = max(last, along[c])
+    low[0], high[0] = first - max(beyond, second - first), last + max(beyond, last - before)
+    return last - first
+
+
+cdef void _add_cells(
+    const double *along, Py_ssize_t n_cells, const double[::1] sizes, double spread, const double *edges, Py_ssize_t n_edges, double *below
+) noexcept nogil:
+    """Add the rows that cells expect below every edge; edges ascend at equal distances."""
+    cdef double reach = CERTAIN * spread, per_edge = (n_edges - 1) / (edges[n_edges - 1] - edges[0])
+    cdef Py_ssize_t c, first, end
+    for c in range(n_cells):
+        first = _first_beyond(edges, n_edges, along[c], -reach, (along[c] - reach - edges[0]) * per_edge)
+        end = _first_beyond(edges, n_edges, along[c], reach, (along[c] + reach - edges[0]) * per_edge)
+        _add_parts(edges + first, end - first, along[c], 1.0 / spread, sizes[c], below + first)
+        _add_all(n_edges - end, sizes[c], below + end)
 
 
 cdef inline Py_ssize_t _first_beyond(
@@ -72,12 +100,12 @@ cdef inline Py_ssize_t _first_beyond(
 
 
 cdef vectorised _add_parts(
-    const double *edges, Py_ssize_t size, double place, double spread, double rows, double *below
+    const double *edges, Py_ssize_t size, double place, double per_spread, double rows, double *below
 ) noexcept nogil:
     """Add the rows of a cell below edges within its reach."""
     cdef Py_ssize_t e
     for e in range(size):
-        below[e] += rows * _normal((edges[e] - place) / spread)
+        below[e] += rows * _normal((edges[e] - place) * per_spread)
 
 
 cdef vectorised _add_all(Py_ssize_t size, double rows, double *below) noexcept nogil:
@@ -142,6 +170,16 @@ cdef list _divided(
     return [*left, (begin + place, z), *right]
 
 
+cdef bint _is_hump(const double *counts, Py_ssize_t n_bins) noexcept nogil:
+    """Return whether numbers only rise and then only fall."""
+    cdef Py_ssize_t i = 1
+    while i < n_bins and counts[i] >= counts[i - 1]:
+        i += 1
+    while i < n_bins and counts[i] <= counts[i - 1]:
+        i += 1
+    return i >= n_bins
+
+
 cdef class _Valleys:
     """Looks for the clearest valley of histograms of at most so many bins."""
 
@@ -159,6 +197,8 @@ cdef class _Valleys:
         cdef Py_ssize_t i, k, width, n_windows
         cdef double left, hill, middle, varies, z
         best[0], place[0] = -INFINITY, 0.0
+        if _is_hump(counts, n_bins):  # then windows make one, too
+            return
         for i in range(n_bins):
             self.below[i + 1] = self.below[i] + counts[i]
         for k in range(self.widths.shape[0]):

@@ -1,4 +1,4 @@
-"""Groups of points that have weights: by k-means, by joins, and along the shortest tree. Sees released numbers only."""
+"""Groups of points that have weights: by k-means, and by joins. Sees released numbers only."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from libc.stdint cimport int64_t
 
 from dpmondrian.kernels.tiles cimport tile_squares
 
-__all__ = ["best_means", "groups_of_joins", "nearest_neighbour_joins", "shortest_tree"]
+__all__ = ["best_means", "groups_of_joins", "nearest_neighbour_joins"]
 
 
 def nearest_neighbour_joins(const double[:, ::1] places, const double[::1] sizes):
@@ -78,28 +78,6 @@ def groups_of_joins(const int64_t[:, :] joins, Py_ssize_t n_points, Py_ssize_t n
         for i in range(n_points):
             group[i] = number[top[i]]
     return groups
-
-
-def shortest_tree(const double[:, ::1] distances):
-    """Return the ends of the edges of the shortest tree that connects all points, each the lower number first, in ascending order."""
-    cdef Py_ssize_t n_points = distances.shape[0], n_edges, i, last = 0, nearest
-    found = np.zeros((max(n_points - 1, 0), 2), dtype=np.int64)
-    cdef int64_t[:, ::1] edges = found
-    cdef int64_t[::1] end = np.zeros(n_points, dtype=np.int64)
-    cdef double[::1] apart = np.full(n_points, np.inf)
-    with nogil:
-        for n_edges in range(edges.shape[0]):
-            apart[last], nearest = -1.0, -1  # it belongs to the tree
-            for i in range(n_points):
-                if apart[i] < 0.0:
-                    continue
-                if distances[last, i] < apart[i]:
-                    apart[i], end[i] = distances[last, i], last
-                if nearest < 0 or apart[i] < apart[nearest]:
-                    nearest = i
-            edges[n_edges, 0], edges[n_edges, 1] = min(nearest, end[nearest]), max(nearest, end[nearest])
-            last = nearest
-    return found[np.lexsort((found[:, 1], found[:, 0]))]
 
 
 def best_means(places, sizes, Py_ssize_t n_clusters, Py_ssize_t n_steps, const double[:, ::1] chances):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dpmondrian.dpm.cells import Cells
 from dpmondrian.dpm.draws import LINES
 from dpmondrian.dpm.finding.dispersion import dispersion_along
-from dpmondrian.dpm.finding.proposals import N_BINS, PartCells, Proposal, candidates_of, is_one_hump, propose
+from dpmondrian.dpm.finding.proposals import N_BINS, Candidates, PartCells, Proposal, candidates_of, is_one_hump, propose
 from dpmondrian.dpm.finding.valleys import Valley, doubt_of, threshold, valleys
 from dpmondrian.dpm.partition import Cuts, Everything, Partition
 from dpmondrian.engines import PARTS, STEPS, AllTogether, CutAlong, Engine, Grid, LineCounts
@@ -64,7 +64,7 @@ class _Part:
     tried: list[NDArray[np.float64]] = field(default_factory=list)
     n_looks: int = 0
     hints: list[NDArray[np.float64]] = field(default_factory=list)
-    candidates: NDArray[np.float64] | None = None
+    candidates: Candidates | None = None
 
 
 @dataclass(frozen=True)
@@ -127,6 +127,7 @@ class _Search:
             max(noisy_total, 1.0),
         )
         self._value_widths = np.where(grid.on_value, grid.rest_step, 0.0).astype(np.int64)
+        self._value_spreads = self._value_widths / math.sqrt(12.0)
         self._least_rows = least_rows
         self._open = [_Part(0, np.arange(len(cells.sizes)), 0.0, is_whole=True)]
         self._doubts = {0: 0.0}
@@ -180,11 +181,12 @@ class _Search:
         every_column = can_pay >= _ALL_COLUMNS * (self._grid.n_columns + 2)
         if part.candidates is None:
             only_hints = not part.is_whole and not every_column and is_one_hump(own)
-            part.candidates = np.empty((0, self._grid.n_columns)) if only_hints else candidates_of(own)
+            directions = np.empty((0, self._grid.n_columns)) if only_hints else candidates_of(own)
+            part.candidates = Candidates.along(directions, own, self._value_spreads)
         proposals = propose(
             own,
             part.candidates,
-            self._value_widths / math.sqrt(12.0),
+            self._value_spreads,
             deviation,
             part.tried,
             part.hints,

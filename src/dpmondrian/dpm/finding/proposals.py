@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.dpm.finding.valleys import clearest
-from dpmondrian.dpm.merging import squared_distances, ward_groups
-from dpmondrian.kernels.cells import expected_below
-from dpmondrian.kernels.merging import shortest_tree
+from dpmondrian.dpm.merging import squared_distances, ward_joins
+from dpmondrian.kernels.cells import expected_counts
+from dpmondrian.kernels.directions import across_gaps, between_groups
 
-__all__ = ["N_BINS", "PartCells", "Proposal", "candidates_of", "is_one_hump", "propose"]
+__all__ = ["N_BINS", "Candidates", "PartCells", "Proposal", "candidates_of", "is_one_hump", "propose"]
 
 N_BINS = 48
 """Bins along a direction: fine enough for a valley of a few per cent of the range, coarse enough for noise."""
@@ -69,9 +68,43 @@ class PartCells:
     spread: float
 
 
+@dataclass(frozen=True)
+class Candidates:
+    """Directions of length 1, the intervals along them in which rows would be counted, and the rows that cells expect in their bins."""
+
+    directions: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    expected: NDArray[np.float64]
+
+    @classmethod
+    def along(
+        cls, directions: NDArray[np.float64], cells: PartCells, value_spreads: NDArray[np.float64] | None = None
+    ) -> Candidates:
+        """Return directions with what cells expect along them; `value_spreads` are the deviations of what whole numbers stand for."""
+        spreads = np.full(len(directions), cells.spread)
+        if value_spreads is not None and value_spreads.any():
+            spreads = np.sqrt(cells.spread**2 + directions**2 @ value_spreads**2)
+        along = np.ascontiguousarray(directions @ cells.places.T)
+        expected, low, high = expected_counts(along, cells.sizes, spreads, _REACH, N_BINS)
+        return cls(directions, low, high, expected)
+
+    def of(self, chosen: NDArray[np.bool_]) -> Candidates:
+        """Return some of them."""
+        return Candidates(self.directions[chosen], self.low[chosen], self.high[chosen], self.expected[chosen])
+
+    def and_then(self, others: Candidates) -> Candidates:
+        """Return these and others."""
+        return Candidates(*(np.concatenate(pair) for pair in zip(vars(self).values(), vars(others).values(), strict=True)))
+
+    def proposal(self, i: int) -> Proposal:
+        """Return one of them."""
+        return Proposal(self.directions[i], float(self.low[i]), float(self.high[i]))
+
+
 def propose(
     cells: PartCells,
-    candidates: NDArray[np.float64],
+    candidates: Candidates,
     value_spreads: NDArray[np.float64],
     deviation: float,
     tried: list[NDArray[np.float64]],
@@ -85,7 +118,7 @@ def propose(
 
     Parameters
     ----------
-    candidates : float64 array of shape (n_candidates, n_columns)
+    candidates : Candidates
         Those of the part, as often as it is looked at.
     value_spreads : float64 array of shape (n_columns,)
         Standard deviation of what a whole number stands for; 0 in other columns.
@@ -103,47 +136,34 @@ def propose(
         Whether every column is looked along, beside two slanted directions.
     """
     hints = [hint for hint in hints if all(abs(float(hint @ other)) < _SEEN for other in tried)][:most]
-    for direction in tried:
-        candidates = candidates[np.abs(candidates @ direction) < _SEEN]
-    candidates = np.concatenate([candidates, *(hint[None] for hint in hints)])
-    if not len(candidates):
+    if tried:
+        candidates = candidates.of((np.abs(candidates.directions @ np.array(tried).T) < _SEEN).all(axis=1))
+    if hints:
+        candidates = candidates.and_then(Candidates.along(np.array(hints), cells, value_spreads))
+    directions = candidates.directions
+    if not len(directions):
         return []
-    along = np.ascontiguousarray((cells.places @ candidates.T).T)
-    spreads = np.sqrt(cells.spread**2 + candidates**2 @ value_spreads**2)
-    low, high = _reach(along, spreads)
-    expected = _expected_counts(along, cells.sizes, spreads, low, high)
-    z, _ = clearest(expected, deviation)
-    most = _affordable(expected[int(z.argmax())], deviation, most)
-    is_column = np.abs(candidates).max(axis=1) > 0.999
+    z, _ = clearest(candidates.expected, deviation)
+    most = _affordable(candidates.expected[int(z.argmax())], deviation, most)
+    is_column = np.abs(directions).max(axis=1) > 0.999
     found: list[Proposal] = []
-
-    def proposal(i: int) -> Proposal:
-        return Proposal(candidates[i], float(low[i]), float(high[i]))
-
-    best_first = np.argsort(-np.where(is_column, z * _COLUMNS_FIRST, z), kind="stable")
+    # Directions that differ in rounding only are alike: the first of them is taken, on every processor.
+    worth = np.round(np.where(is_column, z * _COLUMNS_FIRST, z), 6)
+    best_first = np.argsort(-worth, kind="stable")
     promising: list[int] = best_first[z[best_first] >= _LEAST_EXPECTED].tolist()
-    hinted = list(range(len(candidates) - len(hints), len(candidates)))
+    hinted = list(range(len(directions) - len(hints), len(directions)))
     for i in promising[:1] + hinted + promising[1:]:
-        if len(found) < most and _new(candidates[i], found, _APART):
-            found.append(proposal(i))
+        if len(found) >= most:
+            break
+        if _new(directions[i], found, _APART):
+            found.append(candidates.proposal(i))
     if is_root:
         blind = _blind(cells, tried, found)
         found = blind + found if tried else found[: most - min(len(blind), most // 2)] + blind
     if every_column:
         slanted = [proposal for proposal in found if np.abs(proposal.direction).max() <= 0.999]
-        return slanted[:2] + [proposal(i) for i in np.flatnonzero(is_column).tolist()]
+        return slanted[:2] + [candidates.proposal(i) for i in np.flatnonzero(is_column).tolist()]
     return found[:most]
-
-
-def _reach(along: NDArray[np.float64], spreads: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return where to count rows along directions: some spreads beyond the outermost cells; `along` has shape (n_directions, n_cells).
-
-    Beyond a cell that lies by itself as far as the way to its neighbour: what draws it out may lie farther still.
-    """
-    n_cells = along.shape[1]
-    ordered = np.partition(along, (0, 1, n_cells - 2, n_cells - 1), axis=1).T
-    below, above = ordered[1] - ordered[0], ordered[-1] - ordered[-2]
-    return ordered[0] - np.maximum(_REACH * spreads, below), ordered[-1] + np.maximum(_REACH * spreads, above)
 
 
 def _affordable(expected: NDArray[np.float64], deviation: float, most: int) -> int:
@@ -172,115 +192,41 @@ def is_one_hump(cells: PartCells) -> bool:
 def candidates_of(cells: PartCells) -> NDArray[np.float64]:
     """Return directions of length 1: columns, principal axes, between groups of cells, and across the gaps between neighbours."""
     places, sizes = cells.places, cells.sizes
-    mean = (places * sizes[:, None]).sum(axis=0) / sizes.sum()
-    axes = np.linalg.svd((places - mean) * np.sqrt(sizes)[:, None], full_matrices=False)[2][:_AXES]
-    found = [np.eye(places.shape[1])] if places.shape[1] <= _MOST_COLUMNS else []
-    found.append(axes)
-    found += [_between_groups(cells), _across_gaps(cells)]
+    n_cells, n_columns = places.shape
+    mean = sizes @ places / sizes.sum()
+    axes = np.linalg.svd((places - mean) * np.sqrt(sizes)[:, None], full_matrices=False)[2][: n_cells - 1]
+    found = [axes[:_AXES], _between_cells(cells, axes if n_cells <= n_columns else None)]
+    if n_columns <= _MOST_COLUMNS:
+        found.insert(0, np.eye(n_columns))
     directions = np.concatenate(found)
     lengths = np.sqrt((directions**2).sum(axis=1))
     unit: NDArray[np.float64] = directions[lengths > 1e-9] / lengths[lengths > 1e-9][:, None]
     return unit
 
 
-def _between_groups(cells: PartCells) -> NDArray[np.float64]:
-    """Return directions between pairs of groups, the largest first, and between each group and all others."""
-    pairs = [_pairs(member, cells.sizes) for member in _groups(cells, _GROUPS)]
-    one, other = (np.concatenate(side) for side in zip(*pairs, strict=True))
-    between, discriminants, noise = _compared(cells, one, other)
-    differ = (between**2).sum(axis=1) > _TRUSTED * noise
-    found: NDArray[np.float64] = np.stack([between, discriminants], axis=1)[differ].reshape(-1, between.shape[1])
-    return found
+def _between_cells(cells: PartCells, axes: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """Return directions between groups of cells, and across the gaps between neighbours.
 
-
-def _groups(cells: PartCells, n_groups: tuple[int, ...]) -> list[NDArray[np.bool_]]:
-    """Return which cells belong to each group, shape (n_groups, n_cells), for as many groups as there are cells for."""
-    numbers = [k for k in n_groups if k <= len(cells.sizes)]
-    return [
-        np.arange(k)[:, None] == group
-        for k, group in zip(numbers, ward_groups(cells.places, cells.sizes, numbers), strict=True)
-    ]
-
-
-def _pairs(member: NDArray[np.bool_], sizes: NDArray[np.float64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return the cells on the two sides of every comparison of groups, both (n_pairs, n_cells)."""
-    by_size = member[np.argsort(-(member @ sizes), kind="stable")]
-    smaller, larger = _ranks_of_pairs(len(member))
-    if 2 < len(member) <= _MOST_AGAINST_ALL:
-        return np.concatenate([by_size[smaller], member]), np.concatenate([by_size[larger], ~member])
-    return by_size[smaller], by_size[larger]
-
-
-@cache
-def _ranks_of_pairs(n_groups: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the ranks, by size, of the groups that are compared: those of the smaller ones, and of the larger ones."""
-    smaller, larger = np.tril_indices(n_groups, -1)
-    return smaller[:_MOST_PAIRS], larger[:_MOST_PAIRS]
-
-
-def _compared(
-    cells: PartCells, one: NDArray[np.bool_], other: NDArray[np.bool_]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the way from the mean of one group of cells to that of the other, Fisher's linear discriminant, and how much noise is in the way.
-
-    All of pairs of groups; the last one is a variance over all columns. The cells of both groups spread by themselves, too.
+    All of these lie in the space of the `axes`, in which they are found sooner where cells are few.
     """
-    shares = np.stack([one, other]) * cells.sizes
-    weights = shares.sum(axis=2, keepdims=True)
-    shares = shares / weights
-    means = shares @ cells.places
-    between = means[1] - means[0]
-    about = cells.places - np.where(one[:, :, None], means[0][:, None], means[1][:, None])
-    about *= np.sqrt((one | other) * cells.sizes / weights.sum(axis=0))[:, :, None]
-    noise = (shares**2).sum(axis=0) @ (cells.errors**2).sum(axis=1)
-    return between, _discriminants(about, cells.spread**2, between), noise
-
-
-def _across_gaps(cells: PartCells) -> NDArray[np.float64]:
-    """Return directions along the longest edges of the shortest tree that connects all cells: they lead to what lies far off."""
-    distances = np.maximum(squared_distances(cells.places, cells.places), 1e-9)
-    ends = shortest_tree(distances)
-    lengths = distances[ends[:, 0], ends[:, 1]]
-    longest = np.argsort(-lengths, kind="stable")[:_MOST_EDGES]
-    one, other = ends[longest].T
+    places = cells.places if axes is None else cells.places @ axes.T
     noise = (cells.errors**2).sum(axis=1)
-    trusted = lengths[longest] > _TRUSTED * (noise[one] + noise[other])
-    found: NDArray[np.float64] = (cells.places[one] - cells.places[other])[trusted]
-    return found
-
-
-def _discriminants(about: NDArray[np.float64], variance: float, between: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return ``covariance^-1 between`` of every pair: cells scatter by ``about.T @ about``, and their rows by a variance in each column.
-
-    With fewer cells than columns the same equation is solved for the cells.
-    """
-    turned, columns = about.transpose(0, 2, 1), between[:, :, None]
-    if about.shape[1] >= about.shape[2]:
-        return np.asarray(np.linalg.solve(turned @ about + variance * np.eye(about.shape[2]), columns)[:, :, 0])
-    of_cells = np.linalg.solve(about @ turned + variance * np.eye(about.shape[1]), about @ columns)
-    return np.asarray((columns - turned @ of_cells)[:, :, 0] / variance)
+    joins, _ = ward_joins(places, cells.sizes)
+    groups = between_groups(
+        places, cells.sizes, noise, joins, _GROUPS, cells.spread**2, _TRUSTED, _MOST_PAIRS, _MOST_AGAINST_ALL
+    )
+    found: NDArray[np.float64] = np.concatenate([groups, across_gaps(places, noise, _TRUSTED, _MOST_EDGES)])
+    return found if axes is None else found @ axes
 
 
 def _blind(cells: PartCells, tried: list[NDArray[np.float64]], found: list[Proposal]) -> list[Proposal]:
     """Return directions between the two largest of 2, 3 or 4 groups that are not near to others."""
     more: list[Proposal] = []
-    for member in _groups(cells, (2, 3, 4)):
-        one, other = np.argsort(-(member @ cells.sizes), kind="stable")[:2].tolist()
-        _, [direction], _ = _compared(cells, member[[one]], member[[other]])
-        direction = direction / max(float(np.sqrt((direction**2).sum())), 1e-12)
-        low, high = _reach((cells.places @ direction)[None], np.full(1, cells.spread))
-        if all(abs(float(direction @ seen)) < _SEEN for seen in tried) and _new(direction, found + more, _APART):
-            more.append(Proposal(direction, float(low[0]), float(high[0])))
+    joins, _ = ward_joins(cells.places, cells.sizes)
+    nowhere = np.zeros(len(cells.sizes))
+    for n_groups in range(2, min(4, len(cells.sizes)) + 1):
+        for direction in between_groups(cells.places, cells.sizes, nowhere, joins, (n_groups,), cells.spread**2, 0.0, 1, 0)[1:]:
+            direction = direction / np.sqrt((direction**2).sum())
+            if all(abs(float(direction @ seen)) < _SEEN for seen in tried) and _new(direction, found + more, _APART):
+                more.append(Candidates.along(direction[None], cells).proposal(0))
     return more
-
-
-def _expected_counts(
-    along: NDArray[np.float64],
-    sizes: NDArray[np.float64],
-    spreads: NDArray[np.float64],
-    low: NDArray[np.float64],
-    high: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Return the rows that the cells expect in every bin of every direction, shape (n_directions, n_bins)."""
-    edges = low[:, None] + (high - low)[:, None] * np.arange(N_BINS + 1) / N_BINS
-    return np.diff(expected_below(along, sizes, spreads, edges), axis=1)
