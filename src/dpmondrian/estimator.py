@@ -174,8 +174,9 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Fitte
         Parameters
         ----------
         k : int
-            Number of clusters, from 1 to the number of cells. Whatever k is, the rows are divided into as many segments; only
-            `certainty_` says whether clusters are apart.
+            Number of clusters, from 1 to 10,000. Whatever k is, the rows are divided into as many segments; only `certainty_` says
+            whether clusters are apart. With more segments than cells, cells are divided, and errors say how little is known
+            of their parts.
 
         Returns
         -------
@@ -200,7 +201,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Fitte
         Parameters
         ----------
         ks : iterable of int, optional
-            If None, from 1 to 20, or to the number of cells.
+            If None, from 1 to 20.
 
         Returns
         -------

@@ -65,7 +65,6 @@ class WayOut(Enum):
     """Ways out that name parameters or Python objects, so that each front end has its own words; these are Python's."""
 
     LET_DPM_CHOOSE = "Use None to let DPM choose."
-    FIT_WITH_K = "For more clusters, fit with n_clusters; that is another release, which spends from the budget again."
     RELEASE_CELLS = "Fit with variant='default'."
     GIVE_BOUNDS = (
         "Pass bounds that are known without the data, for example bounds={'age': (0, 120), 'children': (0, 12, 'int')}, or "

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from dpmondrian.dpm.partition import Cuts, Everything, GridMap, Nearest, partition_from_dict
+from dpmondrian.dpm.partition import Cuts, Divided, Everything, GridMap, Nearest, partition_from_dict
 from dpmondrian.engines import Grid, LocalEngine
 from dpmondrian.schema import Column, Coordinates, Schema
 from dpmondrian.tables.frames import read_table
@@ -21,6 +21,16 @@ RULES = {
         (np.array([3, -1, 2]), np.array([0, 1, 0])),
         (np.array([20_000, 150_000]), np.array([30_000])),
         np.array([-1, 2, -1, 0, 1, 3]),
+    ),
+    "divided": Divided(
+        Nearest(np.random.default_rng(1).integers(0, 2**16, (3, 3))),
+        Cuts(
+            (1, 4),
+            (3, 5),
+            (np.array([1, 0, 0]), np.array([0, 0, 1])),
+            (np.array([30_000]), np.array([30_000])),
+            np.array([1, -1, 4, 0, -1, 2, 3]),
+        ),
     ),
     "map": GridMap(np.array([20_000, 13_107, 9000]), np.random.default_rng(2).integers(0, 4, (3, 5, 8))),
 }

@@ -114,10 +114,9 @@ def test_cells_in_one_place_are_divided_too():
     assert merged.clusters(2).centres.ravel().tolist() == pytest.approx([100.0, 40.0], abs=0.01)
 
 
-@pytest.mark.parametrize("k", [0, -1, 10**6, 2.0, "2", True, None, np.nan], ids=repr)
+@pytest.mark.parametrize("k", [0, -1, 10_001, 2.0, "2", True, None, np.nan], ids=repr)
 def test_a_k_that_cannot_be_is_refused_with_a_way_out(model, k):
-    n_cells = len(model.cells_)
-    with pytest.raises(ParameterError, match=f"from 1 to {n_cells}, the number of cells.*fit with n_clusters"):
+    with pytest.raises(ParameterError, match=r"from 1 to 10000.*the number of segments"):
         model.clusters(k)
 
 
@@ -166,7 +165,7 @@ def test_stated_errors_are_those_that_show():
 
 def test_qualities_grow_and_begin_at_nothing(model):
     qualities = model.qualities()
-    assert qualities.k.tolist() == list(range(1, min(20, len(model.cells_)) + 1))
+    assert qualities.k.tolist() == list(range(1, 21))
     assert qualities.quality[0] == pytest.approx(0.0, abs=1e-6)
     assert np.all(np.diff(qualities.quality) > -2.0 * qualities.error[1:])
     assert qualities.quality[2] > 0.85
@@ -181,6 +180,101 @@ def test_more_noise_means_larger_errors():
         for epsilon in (0.3, 3.0)
     ]
     assert errors[0] > 2.0 * errors[1]  # fewer and larger cells make up for some of it
+
+
+# More clusters than cells
+
+
+@pytest.fixture(scope="module")
+def few_cells() -> DPM:
+    return DPM(bounds=(0, 100), epsilon=0.5, random_state=0).fit(blobs(1500))
+
+
+@pytest.mark.parametrize("name", ["few_cells", "mixed"])
+def test_more_clusters_than_cells(name, request):
+    release = request.getfixturevalue(name).release_
+    schema, n_cells = release.schema, len(release.cells)
+    whole = release.clusters(n_cells)
+    for k in (n_cells + 1, 2 * n_cells, 500):
+        clusters = release.clusters(k)
+        assert clusters.n_clusters == clusters.rule.n_clusters == k
+        assert clusters.is_divided
+        assert not whole.is_divided
+        assert clusters.sizes.sum() == pytest.approx(whole.sizes.sum())
+        assert np.all(np.diff(clusters.sizes) <= 0)
+        assert np.all((clusters.centres >= schema.lower) & (clusters.centres <= schema.upper))
+        if schema.categories:
+            np.testing.assert_allclose(clusters.centres[:, 2:].sum(axis=1), 1.0)
+        assert clusters.quality == whole.quality  # nobody knows what the parts of a cell explain
+        assert clusters.quality_error > whole.quality_error
+        assert (clusters.cluster_of_cell < 0).sum() >= min(k - n_cells, 1)
+        assert clusters.to_dict()["divided"]
+    assert len(release.clusters(10_000).sizes) == 10_000
+
+
+def test_parts_belong_to_one_cell_and_are_larger_in_doubt(few_cells):
+    rows, release = blobs(1500), few_cells.release_
+    n_cells = len(release.cells)
+    cell = release.nearest(release.cells.centres).clusters(places_of(release, rows))
+    clusters = few_cells.clusters(3 * n_cells)
+    labels = clusters.predict(rows)
+    assert labels.tolist() == clusters.rule.clusters(places_of(release, rows)).tolist()
+    assert all(len(np.unique(cell[labels == part])) == 1 for part in np.unique(labels))
+    relative = clusters.size_errors / np.maximum(clusters.sizes, 1.0)
+    assert relative.min() > (release.cells.size_error / release.cells.sizes).min()
+
+
+@pytest.mark.slow
+def test_stated_errors_of_parts_are_those_that_show():
+    of_sizes, of_centres = [], []
+    for seed in range(6):
+        rows = blobs(1500, seed)
+        model = DPM(bounds=(0, 100), epsilon=0.5, random_state=seed).fit(rows)
+        for k in (len(model.cells_) + 3, 2 * len(model.cells_), 40):
+            clusters = model.clusters(k)
+            labels = clusters.predict(rows)
+            counts = np.bincount(labels, minlength=k)
+            of_sizes += ((clusters.sizes - counts) / clusters.size_errors).tolist()
+            for c in np.flatnonzero(counts > 10):
+                of_centres += (
+                    (clusters.centres[c] - rows[labels == c].mean(axis=0)) / clusters.centre_errors[c]
+                ).tolist()
+    assert 0.3 < np.sqrt(np.mean(np.square(of_sizes))) < 1.6
+    assert 0.3 < np.sqrt(np.mean(np.square(of_centres))) < 1.6
+
+
+def test_categories_are_divided_by_what_rows_have(mixed):
+    """A single cell of two plans and no spread otherwise: its parts are those who have each plan."""
+    cells = replace(
+        mixed.cells_,
+        centres=np.array([[40.0, 50.0, 0.7, 0.3, 0.0]]),
+        centre_errors=np.array([[1.0, 1.0, 0.01, 0.01, 0.01]]),
+        sizes=np.array([4000.0]),
+        spread=0.0,
+    )
+    clusters = replace(mixed.release_, cells=cells, figures=None).clusters(2)
+    np.testing.assert_allclose(clusters.centres[:, 2:], np.eye(3)[:2], atol=1e-9)
+    np.testing.assert_allclose(clusters.sizes / clusters.sizes.sum(), [0.7, 0.3])
+    table = people()
+    assert clusters.predict(table).tolist() == (table["plan"] == "premium").astype(int).tolist()
+
+
+def test_a_single_cell_without_spread_is_divided_too():
+    release = DPM(bounds=(0, 100), random_state=0, profiles=False).fit(np.full((3000, 1), 100.0)).release_
+    alone = replace(
+        release,
+        cells=replace(
+            release.cells,
+            centres=np.array([[100.0]]),
+            centre_errors=np.array([[0.1]]),
+            sizes=np.array([3000.0]),
+            spread=0.0,
+        ),
+    )
+    clusters = alone.clusters(7)
+    assert clusters.n_clusters == 7
+    assert np.all(np.isfinite(clusters.to_dict()["quality_error"]))
+    assert clusters.predict(np.full((5, 1), 100.0)).max() < 7
 
 
 # Labels
@@ -224,6 +318,8 @@ def test_segments_print_as_a_table(mixed):
     assert head.split()[:3] == ["segment", "rows", "share"]
     assert first.split()[0], second.split()[0] == ("0", "1")
     assert str(mixed.clusters(1)).startswith("One segment of about ")
+    n_cells = len(mixed.cells_)
+    assert f"The release holds {n_cells} cells: more segments are made by dividing" in str(mixed.clusters(n_cells + 1))
     assert str(mixed.qualities()).splitlines()[0] == "segments  variance explained  silhouette"
 
 

@@ -39,7 +39,6 @@ _OPTIONS = {
 }
 _WAYS_OUT = {
     WayOut.LET_DPM_CHOOSE: "Omit it to let DPM choose.",
-    WayOut.FIT_WITH_K: "For more clusters, run 'dpm cluster' with --k; that is another release, which spends from the budget again.",
     WayOut.RELEASE_CELLS: "Releases of 'dpm cluster' have cells.",
     WayOut.GIVE_BOUNDS: "Pass bounds that are known without the data, for example --bounds age=0:120.",
     WayOut.HANDLE_MISSING: "Use --on-missing drop to drop these rows, or --on-missing middle to replace missing values with the "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dpmondrian.dpm.algorithm import CLEAR_SIZE, FINAL_SHARE, K_STEPS, Clustering, cluster, split_rule
 from dpmondrian.dpm.cells import CELL_STEPS, COARSE_PART, LEAF_PART, Cells, rows_per_cell
 from dpmondrian.dpm.distances import denoised_shares
+from dpmondrian.dpm.dividing import Part, divided, variance_within
 from dpmondrian.dpm.draws import (
     ALL_DRAWS,
     CATEGORY_SUMS,
@@ -23,11 +24,11 @@ from dpmondrian.dpm.draws import (
 )
 from dpmondrian.dpm.finding.grids import GRID_SHARES
 from dpmondrian.dpm.merging import k_means, ward_joins
-from dpmondrian.dpm.partition import Nearest, Partition, Regions, partition_from_dict
+from dpmondrian.dpm.partition import Cuts, Divided, Nearest, Partition, Regions, partition_from_dict
 from dpmondrian.dpm.plan import FEW_COLUMNS, PAPER_SHARES, level_draws, make_plan, n_levels, paper_offsets, paper_plan
 from dpmondrian.dpm.profiles import Histograms
 from dpmondrian.dpm.quality import MEASURED_K, Figures, exact_groups
-from dpmondrian.dpm.settings import DEFAULTS, Settings, check_columns, checked_settings
+from dpmondrian.dpm.settings import DEFAULTS, MOST_CLUSTERS, Settings, check_columns, checked_settings
 from dpmondrian.dpm.steps import CATEGORY_PART, COUNT_PART, DISTANCES_PART, best_radius, candidate_radii
 
 __all__ = [
@@ -55,15 +56,19 @@ __all__ = [
     "LEAF_PART",
     "LINES",
     "MEASURED_K",
+    "MOST_CLUSTERS",
     "PAPER_SHARES",
     "PROFILES",
     "QUALITY",
     "SPLIT",
     "Cells",
     "Clustering",
+    "Cuts",
+    "Divided",
     "Figures",
     "Histograms",
     "Nearest",
+    "Part",
     "Partition",
     "Regions",
     "Settings",
@@ -73,6 +78,7 @@ __all__ = [
     "checked_settings",
     "cluster",
     "denoised_shares",
+    "divided",
     "exact_groups",
     "k_means",
     "level_draws",
@@ -83,5 +89,6 @@ __all__ = [
     "partition_from_dict",
     "rows_per_cell",
     "split_rule",
+    "variance_within",
     "ward_joins",
 ]

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.dpm.cells import CELL_STEPS, Cells, find_cells, move_cells
+from dpmondrian.dpm.dividing import Part, divided
 from dpmondrian.dpm.draws import COUNT, SPLIT
 from dpmondrian.dpm.finding import LEAST_SHARE, find_clusters
 from dpmondrian.dpm.merging import k_means, squared_distances
@@ -223,17 +224,13 @@ def _described(
 
 
 def _start(cells: Cells, n_clusters: int, grid: Grid) -> Centres:
-    """Return k centres: cells merged by weighted k-means; with too few cells, the largest are doubled. Post-processing."""
+    """Return k centres: cells merged by weighted k-means; with too few cells, these are divided. Post-processing."""
     places, cluster = k_means(cells.places, cells.sizes, n_clusters)
-    sizes = np.bincount(cluster, cells.sizes)
-    while len(places) < n_clusters:
-        largest = int(np.argmax(sizes))
-        shift = np.zeros(grid.n_columns)
-        shift[len(places) % grid.n_columns] = cells.spread
-        places = np.vstack([places, np.clip(places[largest] - shift, 0, grid.last_place)])
-        places[largest] = np.clip(places[largest] + shift, 0, grid.last_place)
-        sizes[largest] /= 2
-        sizes = np.append(sizes, sizes[largest])
+    if len(places) < n_clusters:
+        no_error, spread = np.zeros(grid.n_columns), np.full(grid.n_columns, cells.spread)
+        sizes = np.bincount(cluster, cells.sizes).tolist()
+        merged = [Part(place, no_error, spread, size, 0.0) for place, size in zip(places, sizes, strict=True)]
+        places = np.array([part.place for part in divided(merged, grid, n_clusters)[0]])
     return Centres(places, np.zeros_like(places))
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dpmondrian.engines import AllTogether, ByMap, CutAlong, CutAndName, Move, Named, ToNearest
 
-__all__ = ["Cuts", "Everything", "GridMap", "Nearest", "Partition", "Regions", "partition_from_dict"]
+__all__ = ["Cuts", "Divided", "Everything", "GridMap", "Nearest", "Partition", "Regions", "partition_from_dict"]
 
 _ROWS_AT_ONCE = 2**14
 _MOST_PARTS = 2**14
@@ -102,7 +102,11 @@ class Cuts:
 
     def clusters(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the cluster of every row of places."""
-        part = np.zeros(len(places), dtype=np.int64)
+        return self.clusters_from(np.zeros(len(places), dtype=np.int64), places)
+
+    def clusters_from(self, part: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the cluster of every row of places, where each starts in a part of its own."""
+        part = part.copy()
         for number, first, direction, thresholds in zip(
             self.parts, self.first, self.directions, self.thresholds, strict=True
         ):
@@ -112,6 +116,10 @@ class Cuts:
 
     def move(self) -> Move:
         """Return the move that brings rows to the nodes numbered like their clusters."""
+        return CutAndName(self.rounds(), self.name().node_of)
+
+    def rounds(self) -> tuple[CutAlong, ...]:
+        """Return the cuts, those together that do not depend on each other."""
         rounds: list[CutAlong] = []
         for part, direction, thresholds, first in zip(
             self.parts, self.directions, self.thresholds, self.first, strict=True
@@ -119,7 +127,7 @@ class Cuts:
             if not rounds or part >= rounds[-1].first[0]:  # a part that the last round has made
                 rounds.append(CutAlong([], [], [], []))
             rounds[-1].add(part, direction, thresholds, first)
-        return CutAndName(tuple(rounds), self.name().node_of)
+        return tuple(rounds)
 
     def name(self) -> Named:
         """Return the move that does so with rows that are in the nodes numbered like their parts."""
@@ -173,6 +181,31 @@ class Cuts:
             raise ValueError("a direction of the rule does not have a number for every column")
         if any(not len(limits) or np.any(np.diff(limits) <= 0) for limits in self.thresholds):
             raise ValueError("the thresholds of the rule do not ascend")
+
+
+@dataclass(frozen=True)
+class Divided:
+    """A row belongs to its nearest point, and there to one side of each cut that it meets: the cuts' parts are first those of the points."""
+
+    nearest: Nearest
+    cuts: Cuts
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return self.cuts.n_clusters
+
+    def clusters(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the cluster of every row of places."""
+        return self.cuts.clusters_from(self.nearest.clusters(places), places)
+
+    def move(self) -> Move:
+        """Return the move that brings rows to the nodes numbered like their clusters."""
+        return CutAndName(self.cuts.rounds(), self.cuts.name().node_of, ToNearest(self.nearest.centres))
+
+    def renumbered(self, rank: NDArray[np.int64]) -> Divided:
+        """Return the same rule, with cluster c called ``rank[c]``."""
+        return Divided(self.nearest, self.cuts.renumbered(rank))
 
 
 @dataclass(frozen=True)

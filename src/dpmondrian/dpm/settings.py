@@ -15,7 +15,10 @@ from dpmondrian.engines import MISSING_RULES
 from dpmondrian.exceptions import ParameterError, WayOut
 from dpmondrian.schema import Bounds, GivenBounds, Schema
 
-__all__ = ["DEFAULTS", "Settings", "check_columns", "checked_settings"]
+__all__ = ["DEFAULTS", "MOST_CLUSTERS", "Settings", "check_columns", "checked_settings"]
+
+MOST_CLUSTERS = 10_000
+"""Rows are told apart by 16 bits, and a clustering of so many says nothing of any of them."""
 
 DEFAULTS: Mapping[str, Any] = MappingProxyType(
     {
@@ -148,7 +151,7 @@ def checked_settings(
         q=q,
         alpha=alpha,
         min_cluster_size=None if min_cluster_size is None else _limited("min_cluster_size", min_cluster_size, 1),
-        n_clusters=None if n_clusters is None else _limited("n_clusters", n_clusters, 1, 10_000),
+        n_clusters=None if n_clusters is None else _limited("n_clusters", n_clusters, 1, MOST_CLUSTERS),
         rows_per_person=check.check_integer(
             "rows_per_person", rows_per_person, 1, 10**6, "Pass the maximum number of rows per person."
         ),

@@ -147,15 +147,16 @@ class Named:
 
 @dataclass(frozen=True)
 class CutAndName:
-    """Every row goes from node 0 through cuts, one after the other, and then to the node that the last one stands for."""
+    """Every row goes from node 0, or from its nearest centre, through cuts, one after the other, and then to the node that the last stands for."""
 
     cuts: tuple[CutAlong, ...]
     node_of: NDArray[np.int16]
+    begin: AllTogether | ToNearest = AllTogether()
     needs_rests: ClassVar[bool] = True
 
     def move(self, block: CodedBlock, node: NDArray[np.int16]) -> None:
         """Move every row, wherever it was."""
-        node[:] = 0
+        self.begin.move(block, node)
         for cut in self.cuts:
             cut.move(block, node)
         node[:] = self.node_of[node]

@@ -19,6 +19,7 @@ from dpmondrian.dpm import (
     FINAL_SHARE,
     K_STEPS,
     LEAF_PART,
+    MOST_CLUSTERS,
     Settings,
     check_columns,
     checked_settings,
@@ -44,7 +45,7 @@ _ROWS_PER_LIMIT = 5.0 / 3.0
 """Rows of a leaf on average, in size limits: a node of two limits is cut, and leaves of less than one are not made. In fits of Gaussian
 clusters in 2 to 30 columns, with 5,000 to 100,000 rows, it was 1.6 to 1.8."""
 
-_MOST_ROWS, _MOST_CLUSTERS = 2**40, 10_000
+_MOST_ROWS = 2**40
 
 
 @dataclass(frozen=True)
@@ -213,4 +214,4 @@ def _checked_clusters(n_rows: int, n_clusters: int | None, expected: int | None)
         )
     name = "expected_clusters" if n_clusters is None else "n_clusters"
     chosen = n_clusters or (min(EXPECTED_CLUSTERS, n_rows) if expected is None else expected)
-    return check_integer(name, chosen, 1, min(n_rows, _MOST_CLUSTERS), "There cannot be more clusters than rows.")
+    return check_integer(name, chosen, 1, min(n_rows, MOST_CLUSTERS), "There cannot be more clusters than rows.")

@@ -5,13 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.dpm import MEASURED_K, Figures, Partition, exact_groups
+from dpmondrian.common.checks import check_integer
+from dpmondrian.dpm import (
+    MEASURED_K,
+    MOST_CLUSTERS,
+    Cuts,
+    Divided,
+    Figures,
+    Nearest,
+    Part,
+    divided,
+    exact_groups,
+    variance_within,
+)
 from dpmondrian.engines import PLACES
 from dpmondrian.exceptions import ParameterError, WayOut
 from dpmondrian.release.csv_text import csv_text
@@ -37,6 +48,9 @@ class Clusters:
     Every row belongs to the cluster of its nearest cell: that is what sizes, centres and their errors are about, and how `predict`
     labels rows. Near the edge of a cluster, the centre of another one may be nearer.
 
+    With more clusters than cells, cells are divided (`is_divided`). How rows lie within a cell is not known: the sizes and centres of its
+    parts are guesses, with errors as large as that.
+
     Attributes
     ----------
     centres, centre_errors : float64 array of shape (k, n_centre_columns)
@@ -45,12 +59,15 @@ class Clusters:
         Noisy numbers of rows and the standard errors of that noise.
     quality, quality_error : float
         Share of the variance that the clusters explain, from 0 (one cluster) towards 1, estimated from released values, and its
-        standard error.
+        standard error. What parts of cells explain beyond the cells is not known: only the error grows.
     cluster_of_cell : int64 array of shape (n_cells,)
+        -1 for cells that are divided.
     silhouette : Measured or None
         Mean centre-based silhouette, with every row in the cluster of its nearest centre, where it was measured: see `Quality`.
     release : Release
         Of which they are made.
+    cuts : Cuts or None
+        How cells are divided, if there are fewer than clusters.
     """
 
     centres: NDArray[np.float64]
@@ -62,6 +79,12 @@ class Clusters:
     cluster_of_cell: NDArray[np.int64]
     silhouette: Measured | None
     release: Release = field(repr=False, compare=False)
+    cuts: Cuts | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def is_divided(self) -> bool:
+        """Whether there are more clusters than cells, so that some are parts of a cell."""
+        return self.cuts is not None
 
     @property
     def n_clusters(self) -> int:
@@ -69,15 +92,16 @@ class Clusters:
         return len(self.sizes)
 
     @property
-    def rule(self) -> Partition:
-        """Which cell a row belongs to: a public rule on the places of the release's grid."""
+    def rule(self) -> Nearest | Divided:
+        """Which cell, or which part of one, a row belongs to: a public rule on the places of the release's grid."""
         assert self.release.cells is not None
-        return self.release.nearest(self.release.cells.centres)
+        nearest = self.release.nearest(self.release.cells.centres)
+        return nearest if self.cuts is None else Divided(nearest, self.cuts)
 
     @property
     def cluster_of_part(self) -> NDArray[np.int64]:
-        """The cluster of every part that the rule names: those of the cells."""
-        return self.cluster_of_cell
+        """The cluster of every part that the rule names: those of the cells, or of their parts."""
+        return self.cluster_of_cell if self.cuts is None else np.arange(self.n_clusters)
 
     def predict(self, X: Any) -> Any:
         """Return the cluster of every row; see `DPM.predict`. The result is sensitive and must not be published."""
@@ -94,6 +118,7 @@ class Clusters:
         arrays = (self.sizes, self.size_errors, self.centres, self.centre_errors)
         return {
             "n_clusters": self.n_clusters,
+            "divided": self.is_divided,
             "quality": self.quality,
             "quality_error": self.quality_error,
             "silhouette": None if self.silhouette is None else self.silhouette._asdict(),
@@ -167,14 +192,14 @@ class EveryK:
 
     def clusters(self, k: int) -> Clusters:
         """Return k clusters; see `Release.clusters`."""
-        k = self._checked(k)
+        k = _checked(k)
         if k not in self._made:
-            self._made[k] = self._merged(self._groups(k))
+            self._made[k] = self._merged(self._groups(k)) if k <= len(self._cells) else self._divided(k)
         return self._made[k]
 
     def qualities(self, ks: Iterable[int] | None = None) -> Qualities:
         """Return the quality of several k; see `Release.qualities`."""
-        ks = range(1, min(MOST_K, len(self._cells)) + 1) if ks is None else [self._checked(k) for k in ks]
+        ks = range(1, MOST_K + 1) if ks is None else [_checked(k) for k in ks]
         made = [self.clusters(k) for k in ks]
         quality, error = ([getattr(one, name) for one in made] for name in ("quality", "quality_error"))
         silhouettes = tuple(one.silhouette for one in made)
@@ -184,16 +209,6 @@ class EveryK:
         """Return how the cells go together; see `Release.hierarchy`."""
         cluster = self._release.rule.clusters(np.rint(self._places).astype(np.int64))
         return ward(self._places, self._cells.sizes, cluster)
-
-    def _checked(self, k: Any) -> int:
-        if isinstance(k, Integral) and not isinstance(k, bool) and 1 <= int(k) <= len(self._cells):
-            return int(k)
-        raise ParameterError(
-            parameter="k",
-            rule=f"must be an integer from 1 to {len(self._cells)}, the number of cells in this release",
-            value=k,
-            way_out=WayOut.FIT_WITH_K,
-        )
 
     def _merged(self, group: NDArray[np.int64]) -> Clusters:
         """Return the clusters that groups of cells make, largest first."""
@@ -210,6 +225,36 @@ class EveryK:
         errors = self._coordinates.errors(self._grid.step * np.sqrt(variances), centres)
         silhouette = self._silhouette(len(sizes))
         return Clusters(centres, errors, sizes, size_errors, quality, quality_error, group, silhouette, self._release)
+
+    def _divided(self, k: int) -> Clusters:
+        """Return more clusters than there are cells, largest first."""
+        whole = self.clusters(len(self._cells))
+        cells = self._as_parts()
+        parts, cuts = divided(cells, self._grid, k)
+        order = np.argsort([-part.size for part in parts], kind="stable")
+        parts, cuts = [parts[number] for number in order], cuts.renumbered(np.argsort(order))
+        places, variances = np.array([part.place for part in parts]), np.array([part.variance for part in parts])
+        centres = self._coordinates.values(self._grid.values(places))
+        unknown = 1.0 - variance_within(parts, self._grid) / max(variance_within(cells, self._grid), 1e-300)
+        return Clusters(
+            centres=centres,
+            centre_errors=self._coordinates.errors(self._grid.step * np.sqrt(variances), centres),
+            sizes=np.array([part.size for part in parts]),
+            size_errors=np.array([part.size_error for part in parts]),
+            quality=whole.quality,
+            quality_error=float(np.hypot(whole.quality_error, (1.0 - whole.quality) * unknown)),
+            cluster_of_cell=cuts.cluster_of_part[: len(cells)],
+            silhouette=None,
+            release=self._release,
+            cuts=cuts,
+        )
+
+    def _as_parts(self) -> list[Part]:
+        """Return the cells as what can be divided."""
+        sizes, size_errors = self._sizes(np.arange(len(self._cells)))
+        spread = np.full(self._grid.n_columns, self._cells.spread * PLACES)
+        each = zip(self._places, self._variances, sizes.tolist(), size_errors.tolist(), strict=True)
+        return [Part(place, variance, spread, size, error) for place, variance, size, error in each]
 
     def _groups(self, k: int) -> NDArray[np.int64]:
         """Return the group of every cell: the one that was measured, if any."""
@@ -304,6 +349,10 @@ class EveryK:
         shares = self._places[:, one_hot] / last[one_hot]
         of_categories = float(weight @ (shares * (1.0 - shares) * last[one_hot] ** 2).sum(axis=1))
         return float((~one_hot).sum() * (self._cells.spread * PLACES) ** 2) + of_categories
+
+
+def _checked(k: Any) -> int:
+    return check_integer("k", k, 1, MOST_CLUSTERS, "Pass the number of segments.")
 
 
 def _scatter(

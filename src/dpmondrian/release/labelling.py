@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpmondrian.common.checks import check_choice
 from dpmondrian.common.interrupts import undisturbed
-from dpmondrian.dpm import Partition
+from dpmondrian.dpm import Divided, Partition
 from dpmondrian.engines import (
     MISSING_RULES,
     EngineSource,
@@ -59,7 +59,7 @@ class Labeller:
 
     coordinates: Coordinates
     grid: Grid
-    rule: Partition
+    rule: Partition | Divided
     cluster_of_part: NDArray[np.int32]
     centres: NDArray[np.float64]
     on_missing: str

@@ -151,13 +151,8 @@ class Release:
         Parameters
         ----------
         k : int
-            From 1 to the number of cells. Whatever k is, the rows are divided into as many segments; whether these are apart from
-            each other is what `certainty` says of the clusters that were found.
-
-        Raises
-        ------
-        ParameterError
-            If there are fewer cells than that.
+            From 1 to 10,000. Whatever k is, the rows are divided into as many segments; whether these are apart from each other is
+            what `certainty` says of the clusters that were found. With more segments than cells, cells are divided: see `Clusters`.
         """
         return self._every_k.clusters(k)
 

@@ -9,7 +9,7 @@ from dpmondrian.show.report.comparison import Everyone
 from dpmondrian.show.report.drawings import Frame
 from dpmondrian.show.report.overview import Overview, overview
 from dpmondrian.show.report.selection import Shown
-from dpmondrian.show.texts.clusters import hundredths, measured_texts
+from dpmondrian.show.texts.clusters import divided_text, hundredths, measured_texts
 from dpmondrian.show.words import Words
 from dpmondrian.show.words.numbers import share_text
 
@@ -27,6 +27,7 @@ class Point:
     quality: str
     error: str
     silhouette: str  # empty where it was not measured
+    divided: str  # what it means that there are fewer cells; empty if there are not
     x: float
     y: float
     low: float
@@ -55,17 +56,17 @@ def segments(shown: Shown, every: Everyone) -> Segments | None:
     cells, release = shown.release.cells, shown.release
     if cells is None:
         return None
-    n_points, n_found = min(_MOST_K, len(cells)), len(release.sizes)
+    n_found = len(release.sizes)
     frame = Frame(width=640.0, height=220.0, left=64.0, pad=8.0)
     return Segments(
-        points=tuple(_point(shown, every, frame, release.clusters(k), n_points) for k in range(1, n_points + 1)),
-        first=n_found if 1 < n_found <= n_points else min(_USUAL_K, n_points),
+        points=tuple(_point(shown, every, frame, release.clusters(k)) for k in range(1, _MOST_K + 1)),
+        first=n_found if 1 < n_found <= _MOST_K else _USUAL_K,
         n_cells=len(cells),
         frame=frame,
     )
 
 
-def _point(shown: Shown, every: Everyone, frame: Frame, clusters: Clusters, n_points: int) -> Point:
+def _point(shown: Shown, every: Everyone, frame: Frame, clusters: Clusters) -> Point:
     k, quality, error = clusters.n_clusters, clusters.quality, clusters.quality_error
     y, low, high = (frame.y(min(max(value, 0.0), 1.0)) for value in (quality, quality - error, quality + error))
     return Point(
@@ -73,12 +74,13 @@ def _point(shown: Shown, every: Everyone, frame: Frame, clusters: Clusters, n_po
         quality=share_text(quality, error),
         error=share_text(error, error),
         silhouette="" if clusters.silhouette is None else _silhouette(clusters.silhouette, shown.words),
-        x=frame.x((k - 1) / max(n_points - 1, 1)),
+        divided=divided_text(shown.release, shown.words) if clusters.is_divided else "",
+        x=frame.x((k - 1) / (_MOST_K - 1)),
         y=y,
         low=low,
         high=high,
         table=overview(shown, every, clusters, _MOST_COLUMNS),
-        without_script=k in _WITHOUT_SCRIPT or n_points == 1,
+        without_script=k in _WITHOUT_SCRIPT,
     )
 
 

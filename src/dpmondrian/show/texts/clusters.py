@@ -30,8 +30,7 @@ def certainty_text(certainty: float, words: Words = ENGLISH) -> str:
 def one_cluster_text(release: Release, way: str = "python", path: str = "", words: Words = ENGLISH) -> str:
     """Return that nothing could be seen that is apart, and what can be done with the same release where it is read."""
     rows, counted = rough_size(float(release.tree.size[0])), counted_text(release.tree.counted, words)
-    n_cells = 0 if release.cells is None else len(release.cells)
-    return f"{words('found.one', rows=rows, counted=counted)} {words(f'found.one.{way}', cells=n_cells, path=path)}"
+    return f"{words('found.one', rows=rows, counted=counted)} {words(f'found.one.{way}', path=path)}"
 
 
 def clusters_text(clusters: Clusters, words: Words = ENGLISH) -> str:
@@ -43,13 +42,20 @@ def clusters_text(clusters: Clusters, words: Words = ENGLISH) -> str:
 def segment_title(clusters: Clusters, words: Words = ENGLISH) -> str:
     """Return how many segments there are, of how many rows, and what they explain."""
     tree = clusters.release.tree
-    return words(
+    title = words(
         "segments.title",
         n=clusters.n_clusters,
         rows=rough_size(float(tree.size[0])),
         counted=counted_text(tree.counted, words),
         quality=quality_text(clusters.quality, clusters.quality_error),
     )
+    return f"{title}. {divided_text(clusters.release, words)}" if clusters.is_divided else title
+
+
+def divided_text(release: Release, words: Words = ENGLISH) -> str:
+    """Return what it means that there are more segments than cells."""
+    n_cells = 0 if release.cells is None else len(release.cells)
+    return words("segments.divided", n=n_cells, counted=counted_text(release.tree.counted, words))
 
 
 def numbers_first(schema: Schema) -> list[int]:

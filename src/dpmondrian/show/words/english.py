@@ -111,7 +111,7 @@ _FACTS: dict[str, Text] = {
         "from chance and noise."
     ),
     "found.one.python": (
-        "The same release divides them into any number of segments, at no further cost: use clusters(k), with k up to {cells}."
+        "The same release divides them into any number of segments, at no further cost: use clusters(k)."
     ),
     "found.one.command": (
         "The same release divides them into any number of segments, at no further cost: dpm clusters {path} --k 5"
@@ -134,6 +134,10 @@ _FACTS: dict[str, Text] = {
     "segments.title": plural(
         "One segment of about {rows} {counted}",
         "{n:,} segments of about {rows} {counted}, which explain {quality} of the variance",
+    ),
+    "segments.divided": plural(
+        "The release holds a single cell: more segments are made by dividing it, and how {counted} lie within it is a guess.",
+        "The release holds {n:,} cells: more segments are made by dividing cells, and how {counted} lie within a cell is a guess.",
     ),
     "segments.segment": "segment",
     "segments.share": "share",
@@ -552,7 +556,7 @@ _REPORT: dict[str, Text] = {
     # Segments
     "report.segments": "Any number of segments",
     "report.segments.text": (
-        "The release holds {cells} cells: small groups of {counted} with noisy sizes and centres. They can be merged into any number of "
+        "The release holds {cells} cells: small groups of {counted} with noisy sizes and centres. They can be merged, or divided, into any number of "
         "segments without spending more of the budget. Segments divide the {counted} into similar groups; that does not mean that these "
         "are apart from each other."
     ),
@@ -561,7 +565,7 @@ _REPORT: dict[str, Text] = {
     "report.segments.curve": "Variance explained by each number of segments",
     "report.segments.curve.text": (
         "How much of the variance the segments explain, estimated from released values, with a whisker of one noise error. More "
-        "segments always explain more; where the curve becomes flat, more of them say little."
+        "segments always explain more; where the curve becomes flat, more of them say little. What parts of divided cells explain is not known."
     ),
     "report.segments.quality": plural(
         "{n} segment explains {quality} of the variance (noise error {error})",
