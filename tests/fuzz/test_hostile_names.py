@@ -185,6 +185,22 @@ def test_no_cell_of_a_table_of_centres_is_a_formula(name):
     assert all(float(cell) is not None for line in lines for cell in line), "numbers stay numbers"
 
 
+@pytest.mark.parametrize("name", FORMULAS[:5])
+def test_no_cell_of_synthetic_rows_is_a_formula(dpm, tmp_path, name):
+    rows = pd.DataFrame({name: [20.0, 80.0] * 150, "plan": [name, "premium"] * 150, "fee": ["-2,5", "-1,5"] * 150})
+    rows["size"] = [f"{name} small", f"{name} large"] * 150
+    fee, size = {"decimal": ","}, {"bands": [f"{name} small", f"{name} large"]}
+    columns = Column(name, 0, 100), Category("plan", (name, "premium")), Column("fee", -3, 0, notation=fee)
+    DPM(epsilon=20.0, bounds=Schema((*columns, Column("size", notation=size)))).fit(rows).save(tmp_path / "release.json")
+    dpm("sample", tmp_path / "release.json", "--rows", 50, "--out", tmp_path / "synthetic.csv")
+    with (tmp_path / "synthetic.csv").open(newline="", encoding="utf-8") as file:
+        head, *lines = csv.reader(file)
+    others = [cell for line in lines for cell in (line[1], line[3])]
+    computed = "=", "@", "\t", "\r", "\n", "\uff1d", "+1 ", "-1+1"
+    assert not [cell for cell in [*head, *others] if cell.startswith(computed)]
+    assert all(float(line[2].replace(",", ".")) <= 0.0 for line in lines), "numbers stay numbers"
+
+
 def test_commands_print_through_one_door():
     """`say`, `say_text` and the tables of `cli.show` make texts safe; nothing else prints."""
     found = []

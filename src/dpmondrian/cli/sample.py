@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -33,15 +31,12 @@ def sample(
       dpm sample published/release.json --rows 10000 --out synthetic.csv
     """  # noqa: D301
     from dpmondrian.common.whole_files import write_file
-    from dpmondrian.release import Release
+    from dpmondrian.release import Release, cells_text
 
     known = Release.load(release)
     columns = known.sample(rows, seed)
-    table = io.StringIO()
-    writer = csv.writer(table, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*(map(_short, values.tolist()) for values in columns.values()), strict=True))
-    write_file(out, marked(table.getvalue(), known.privacy.releasable))
+    table = cells_text(columns, zip(*(map(_short, values.tolist()) for values in columns.values()), strict=True))
+    write_file(out, marked(table, known.privacy.releasable))
     with printed(f"The rows were written: {out}"):
         say(f"Written: {out}. The rows are synthetic, drawn from released values only; nothing was spent.")
 

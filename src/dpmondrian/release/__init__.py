@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dpmondrian.release.assembly import released
 from dpmondrian.release.coreset import Coreset
+from dpmondrian.release.csv_text import cells_text
 from dpmondrian.release.differences import Difference
 from dpmondrian.release.every_k import Clusters, Qualities
 from dpmondrian.release.explain import Explanation, explain
@@ -57,6 +58,7 @@ __all__ = [
     "Rule",
     "Tree",
     "Unit",
+    "cells_text",
     "counted_in",
     "explain",
     "is_data_set_name",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,8 @@ from dpmondrian.common.printable import printable
 
 _FORMULA = re.compile("(^|[;,|\t])(?=[ ]*[=+\\-@\uff1d\uff0b\uff0d\uff20])")
 """Where a formula begins: at the start of a name, and after what a spreadsheet may take for the end of a cell."""
+_WRITTEN_NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?([eE][-+]?\d+)?", re.ASCII)
+"""A number as a text, such as one with a decimal comma: it computes nothing, whatever its sign."""
 
 
 def csv_text(
@@ -42,13 +44,22 @@ def csv_text(
 
 def table_text(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return rows, all with the same names, as CSV text; texts are written so that no spreadsheet computes them."""
+    return cells_text(rows[0] if rows else [], (row.values() for row in rows))
+
+
+def cells_text(names: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+    """Return rows of cells below their names as CSV text; texts are written so that no spreadsheet computes them."""
     table = io.StringIO()
     writer = csv.writer(table, lineterminator="\n")
-    writer.writerow(rows[0] if rows else [])
-    for row in rows:
-        cells = [_no_formula(value) if isinstance(value, str) else value for value in row.values()]
-        writer.writerow(["" if value is None else value for value in cells])
+    writer.writerow(map(_no_formula, names))
+    writer.writerows(map(_cell, row) for row in rows)
     return table.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    if not isinstance(value, str):
+        return "" if value is None else value
+    return value if _WRITTEN_NUMBER.fullmatch(value) else _no_formula(value)
 
 
 def _no_formula(name: str) -> str:
