@@ -191,7 +191,9 @@ def test_no_cell_of_synthetic_rows_is_a_formula(dpm, tmp_path, name):
     rows["size"] = [f"{name} small", f"{name} large"] * 150
     fee, size = {"decimal": ","}, {"bands": [f"{name} small", f"{name} large"]}
     columns = Column(name, 0, 100), Category("plan", (name, "premium")), Column("fee", -3, 0, notation=fee)
-    DPM(epsilon=20.0, bounds=Schema((*columns, Column("size", notation=size)))).fit(rows).save(tmp_path / "release.json")
+    DPM(epsilon=20.0, bounds=Schema((*columns, Column("size", notation=size)))).fit(rows).save(
+        tmp_path / "release.json"
+    )
     dpm("sample", tmp_path / "release.json", "--rows", 50, "--out", tmp_path / "synthetic.csv")
     with (tmp_path / "synthetic.csv").open(newline="", encoding="utf-8") as file:
         head, *lines = csv.reader(file)

@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 from dpmondrian.dpm.cells import Cells
 from dpmondrian.dpm.draws import LINES
 from dpmondrian.dpm.finding.dispersion import dispersion_along
-from dpmondrian.dpm.finding.proposals import N_BINS, Candidates, PartCells, Proposal, candidates_of, is_one_hump, propose
+from dpmondrian.dpm.finding.proposals import (
+    N_BINS,
+    Candidates,
+    PartCells,
+    Proposal,
+    candidates_of,
+    is_one_hump,
+    propose,
+)
 from dpmondrian.dpm.finding.valleys import Valley, doubt_of, threshold, valleys
 from dpmondrian.dpm.partition import Cuts, Everything, Partition
 from dpmondrian.engines import PARTS, STEPS, AllTogether, CutAlong, Engine, Grid, LineCounts

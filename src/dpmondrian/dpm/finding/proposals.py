@@ -95,7 +95,9 @@ class Candidates:
 
     def and_then(self, others: Candidates) -> Candidates:
         """Return these and others."""
-        return Candidates(*(np.concatenate(pair) for pair in zip(vars(self).values(), vars(others).values(), strict=True)))
+        return Candidates(
+            *(np.concatenate(pair) for pair in zip(vars(self).values(), vars(others).values(), strict=True))
+        )
 
     def proposal(self, i: int) -> Proposal:
         """Return one of them."""
@@ -225,7 +227,9 @@ def _blind(cells: PartCells, tried: list[NDArray[np.float64]], found: list[Propo
     joins, _ = ward_joins(cells.places, cells.sizes)
     nowhere = np.zeros(len(cells.sizes))
     for n_groups in range(2, min(4, len(cells.sizes)) + 1):
-        for direction in between_groups(cells.places, cells.sizes, nowhere, joins, (n_groups,), cells.spread**2, 0.0, 1, 0)[1:]:
+        for direction in between_groups(
+            cells.places, cells.sizes, nowhere, joins, (n_groups,), cells.spread**2, 0.0, 1, 0
+        )[1:]:
             direction = direction / np.sqrt((direction**2).sum())
             if all(abs(float(direction @ seen)) < _SEEN for seen in tried) and _new(direction, found + more, _APART):
                 more.append(Candidates.along(direction[None], cells).proposal(0))
