@@ -142,3 +142,28 @@ def test_a_file_of_any_ending_without_a_header_from_the_first_question_to_the_re
     assert (tmp_path / "one/centres.csv").read_text() == (tmp_path / "two/centres.csv").read_text()
     labels = dpm("predict", tmp_path / "one/release.json", *reading, "--out", tmp_path / "labels.csv")
     assert labels.code == 0, labels.err
+
+
+@pytest.mark.parametrize(
+    ("known", "options"),
+    [("rows_per_person = 5\n", ["--rows-per-person", "1"]), ('person_id = "visit"\n', ["--person-id", "person"])],
+)
+def test_bounds_are_not_estimated_for_other_people_than_the_schema_says(dpm, people, tmp_path, known, options):
+    """What they cost is stated in the file, for the people that it says."""
+    schema = tmp_path / "known.toml"
+    schema.write_text(known + "[columns.age]\nlower = 0\nupper = 120\n")
+    suggest = ["schema", people, "--suggest-bounds", "--epsilon", "0.5", "--columns", "bmi", "--schema", schema]
+    refused = dpm(*suggest, *options)
+    assert refused.code == 2
+    assert options[0] in refused.err
+    assert "bounds_epsilon" not in refused.out
+
+
+def test_whose_rows_they_are_is_written_beside_the_cost_of_bounds(dpm, people, tmp_path):
+    schema = tmp_path / "known.toml"
+    schema.write_text("[columns.age]\nlower = 0\nupper = 120\n")
+    suggest = ["schema", people, "--suggest-bounds", "--epsilon", "0.5", "--columns", "bmi", "--schema", schema]
+    done = dpm(*suggest, "--person-id", "person", "--rows-per-person", "2", "--out", tmp_path / "new.toml")
+    assert done.code == 0, done.err
+    values = tomllib.loads((tmp_path / "new.toml").read_text(encoding="utf-8"))
+    assert (values["person_id"], values["rows_per_person"], values["bounds_epsilon"]) == ("person", 2, 0.5)

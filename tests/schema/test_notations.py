@@ -55,6 +55,33 @@ def test_values_become_numbers_one_by_one(notation, values, expected):
     np.testing.assert_array_equal(each, expected)
 
 
+ODD_NEIGHBOURS = [
+    (Dates(format="%Y-%d-%m"), "2020-05-06", "2020-30-03"),  # no date of ISO 8601, whose form it has
+    (Dates(format="%Y-%d-%m"), "2020-05-06 10:00", "2020-30-03"),
+    (Times(time="minutes", format="%M:%S"), "10:20", "30:10"),
+    (Times(time="minutes", format="%M:%S"), "10:20:30", "30:10"),
+]
+
+
+@pytest.mark.parametrize(("notation", "text", "odd"), ODD_NEIGHBOURS)
+def test_how_a_text_is_read_does_not_depend_on_other_rows(notation, text, odd):
+    [alone] = notation.of_arrow(pa.array([text]))
+    for values in ([text, odd], [odd, text], [text, odd, None, "NA"]):
+        place = values.index(text)
+        assert notation.of_arrow(pa.array(values))[place] == alone
+        assert notation.of_values(values)[place] == alone
+
+
+def test_the_format_of_a_table_comes_first_and_types_keep_their_meaning():
+    notation, day = Dates(format="%Y-%d-%m"), dt.date(1970, 2, 1)
+    assert notation.of_values(["1970-02-01", day]).tolist() == [1.0, 31.0]
+    assert notation.of_arrow(pa.array([day])).tolist() == [31.0]
+    assert notation.of_arrow(pa.array([day]).dictionary_encode()).tolist() == [31.0]
+    assert notation.of_arrow(pa.array(["1970-02-01", "1970-02-01 12:00"])).tolist() == [1.0, 31.5]
+    column = Column("admitted", "1970-02-01", "1970-31-12", notation=notation)
+    assert (column.lower, column.upper) == (31.0, 364.0), "bounds are as in ISO 8601 where they can be"
+
+
 WRONG = [
     (Numbers(), "secret"),
     (Numbers(decimal=","), "1.5"),
@@ -65,6 +92,7 @@ WRONG = [
     (Dates(), "2020-02-30"),
     (Dates(), "1.2.2020"),
     (Dates(format="%d.%m.%Y"), "30.2.2020"),
+    (Dates(format="%d.%m.%Y"), "2020-02-30"),
     (Times(), "25:00"),
 ]
 

@@ -141,6 +141,8 @@ class _Known:
         else:
             text, values = schema.read_text(encoding="utf-8-sig"), toml_in(schema)
             _check_unestimated(schema, values)
+            _check_same_people(schema, people, values)
+            text = _top({key: value for key, value in people.items() if key not in values}, Habits()) + text
         people = {key: value or values.get(key) for key, value in people.items()}
         others = {name: kind for name, kind in kinds.items() if name != people["person_id"]}
         usual = {key: values.get(key) or getattr(habits, key) for key in ("missing", "decimal", "thousands")}
@@ -166,6 +168,16 @@ def _check_unestimated(path: Path, values: Mapping[str, Any]) -> None:
             f"The schema file {str(path)!r} already contains bounds that were estimated from the rows.",
             "Estimate the bounds of all such columns together, from a file without 'bounds_epsilon'.",
         )
+
+
+def _check_same_people(path: Path, people: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    """Refuse options that contradict a schema file: what is spent on bounds is stated there, for the people that it says."""
+    for key, value in people.items():
+        if value is not None and values.get(key, value) != value:
+            raise typer.BadParameter(
+                f"The schema file {str(path)!r} says {key} = {values[key]!r}. Got {value!r} instead. Omit the option, or correct the file.",
+                param_hint=f"--{key.replace('_', '-')}",
+            )
 
 
 def _check_options(suggest_bounds: bool, **options: Any) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -335,11 +335,15 @@ class _Moments(Notation):
         return str(getattr(self, self.key))
 
     def bound(self, given: Any) -> Any:
-        """Return the number of a date or time, or of the text of one."""
-        try:
-            return float(self.of_values([given])[0]) if isinstance(given, str | date | time) else given
-        except UnreadableError:
+        """Return the number of a date or time, or of the text of one: as in ISO 8601, else in the format of the table."""
+        if not isinstance(given, str | date | time):
             return given
+        for format_ in ("", self.format):
+            try:
+                return float(self._read(texts_of_values([given]), format_)[0])
+            except UnreadableError:
+                continue
+        return given
 
     def written(self, value: float) -> Any:
         """Return a date or time in the format of the table."""
@@ -352,33 +356,50 @@ class _Moments(Notation):
 
         if types.is_integer(array.type) or types.is_floating(array.type) or types.is_decimal(array.type):
             raise UnreadableError(self.problem, "Declare it as a number.")
-        return self._read(texts_of_arrow(array))
+        return self._read(texts_of_arrow(array), "" if types.is_temporal(_value_type(array)) else self.format)
 
     def of_values(self, values: Sequence[Any]) -> Floats:
-        """Return the numbers of Python dates, times and texts."""
-        return self._read(texts_of_values(values))
+        """Return the numbers of Python dates, times and texts; only those that are texts are read in the format of the table."""
+        is_text = [isinstance(value, str) for value in values]
+        typed = texts_of_values(None if is_t else v for v, is_t in zip(values, is_text, strict=True))
+        texts = texts_of_values(v if is_t else None for v, is_t in zip(values, is_text, strict=True))
+        return np.where(is_text, self._read(texts, self.format), self._read(typed, ""))
 
-    def _read(self, texts: Any) -> Floats:
+    def _read(self, texts: Any, format_: str) -> Floats:
+        """Return the numbers of texts, each in the format if it can be read so, else as in ISO 8601.
+
+        Privacy
+        -------
+        How a text is read depends on that text alone: one that Arrow cannot read, which ends its reading of all others, has
+        these read one by one. Argument: ``docs/privacy/representation.md``; tests that try to break it:
+        ``tests/schema/test_notations.py``.
+        """
         import pyarrow as pa
         import pyarrow.compute as pc
 
         texts = pc.utf8_trim_whitespace(texts)
         texts = pc.if_else(pa.array(_is_in(texts, self.missing)), pa.scalar(None, texts.type), texts)
+        found = self._of_format(texts) if format_ else pa.nulls(len(texts), pa.int64())
+        others = pc.if_else(pc.is_null(found), texts, pa.scalar(None, texts.type))
         try:
-            found = self._of_iso(pc.replace_substring_regex(texts, _NANOSECONDS, r"\1")).cast(pa.int64())
+            found = pc.coalesce(found, self._of_iso(others))
         except pa.ArrowInvalid:  # 30 February; its words quote the value
-            found = pa.nulls(len(texts), pa.int64())
-        if self.format:
-            found = pc.coalesce(found, self._of_format(texts))
+            found = pc.coalesce(found, _each(self._iso_or_none, others))
         return self._checked(texts, _floats(found) / (1e6 * UNITS[self.unit]), ())
+
+    def _iso_or_none(self, text: str) -> int | None:
+        """Return the microseconds of one text that is written as in ISO 8601, None for another."""
+        import pyarrow as pa
+
+        try:
+            found: int | None = self._of_iso(pa.array([text], pa.large_string()))[0].as_py()
+        except pa.ArrowInvalid:
+            return None
+        return found
 
     def _of_format(self, texts: Any) -> Any:
         """Return the texts that have the format as microseconds, null for others; each different text is read once."""
-        import pyarrow as pa
-
-        encoded = texts.dictionary_encode()
-        found = pa.array([self._microseconds(text) for text in encoded.dictionary.to_pylist()], pa.int64())
-        return found.take(encoded.indices)
+        return _each(self._microseconds, texts)
 
     def _microseconds(self, text: str) -> int | None:
         try:
@@ -428,6 +449,7 @@ class Dates(_Moments):
         import pyarrow as pa
         import pyarrow.compute as pc
 
+        texts = pc.replace_substring_regex(texts, _NANOSECONDS, r"\1")
         local = _only(texts, _ISO_DATE).cast(pa.timestamp("us")).cast(pa.int64())
         zoned = _only(texts, _ISO_ZONED).cast(pa.timestamp("us", "UTC")).cast(pa.int64())
         return pc.coalesce(local, zoned)
@@ -460,9 +482,10 @@ class Times(_Moments):
         import pyarrow as pa
         import pyarrow.compute as pc
 
+        texts = pc.replace_substring_regex(texts, _NANOSECONDS, r"\1")
         clock = pc.replace_substring_regex(_only(texts, _CLOCK), r"^(\d):", r"0\1:")
         day, gap = (pa.scalar(text, pa.large_string()) for text in ("1970-01-01", " "))
-        return pc.binary_join_element_wise(day, clock, gap).cast(pa.timestamp("us"))
+        return pc.binary_join_element_wise(day, clock, gap).cast(pa.timestamp("us")).cast(pa.int64())
 
 
 NOTATIONS: dict[str, type[Notation]] = {kind.key: kind for kind in (Numbers, Bands, Dates, Times, YesNo)}
@@ -498,6 +521,21 @@ def _texts(name: str, given: Any, least: int = 0) -> tuple[str, ...]:
 
 def _folded(text: str) -> str:
     return canonical_text(text).lower()
+
+
+def _each(number: Callable[[str], int | None], texts: Any) -> Any:
+    """Return what a function makes of texts, as whole numbers or null; each different text is read once."""
+    import pyarrow as pa
+
+    encoded = texts.dictionary_encode()
+    return pa.array([number(text) for text in encoded.dictionary.to_pylist()], pa.int64()).take(encoded.indices)
+
+
+def _value_type(array: Any) -> Any:
+    """Return the type of an Arrow array's values, also where these are in a dictionary."""
+    from pyarrow import types
+
+    return array.type.value_type if types.is_dictionary(array.type) else array.type
 
 
 def _floats(array: Any) -> Floats:

@@ -144,8 +144,9 @@ def declared_schema(work: Work) -> TableSchema:
     }
     schema = Schema(tuple(_column(name, typed, work.habits) for name, typed in used.items()))
     if work.estimate:
-        estimate = Estimate(work.estimate["epsilon"], **people, entry=work.estimate.get("entry"))
-        schema = replace(schema, estimate=estimate)
+        made = Estimate(**work.estimate)
+        cost = made.cost(people["rows_per_person"], people["person_id"])
+        schema = replace(schema, estimate=Estimate(cost, **people, entry=made.entry))
     return TableSchema(schema, **people)
 
 

@@ -44,7 +44,7 @@ class Work:
     account : dict
         ``path`` of the budget file; ``none`` if the user keeps the account elsewhere.
     estimate : dict
-        What bounds that were estimated from the rows have cost: ``epsilon``, ``entry``.
+        What bounds that were estimated from the rows have cost, and whose privacy that is: the fields of `dpmondrian.schema.Estimate`.
     run : dict
         ``out``, the folder of results, and ``arguments`` of the command, once it was started.
     names : dict

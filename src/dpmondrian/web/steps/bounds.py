@@ -40,6 +40,11 @@ def bounds(site: Site, asked: Asked) -> Response:
 
 def _arguments(site: Site, work: Work, form: dict[str, str]) -> list[str]:
     """Return the arguments of ``dpm schema``."""
+    if work.estimate:
+        raise ParameterError(
+            "The schema already contains bounds that were estimated from the rows.",
+            "Estimate the bounds of all such columns together, from a schema without 'bounds_epsilon'.",
+        )
     names = [name for number, name in enumerate(work.columns) if form.get(f"column-{number}")]
     if not names:
         raise ParameterError("No column was chosen.", "Tick at least one.")
@@ -67,7 +72,12 @@ def _merge(site: Site, work: Work) -> None:
             known.update(lower=f"{pair[0]:.17g}", upper=f"{pair[1]:.17g}", why="Estimated from the rows, with noise.")
             if known.get("kind") not in _NUMERIC:
                 known["kind"] = "whole" if len(pair) > 2 else "number"
-        changed.estimate = {"epsilon": schema["bounds_epsilon"], "entry": schema.get("bounds_entry")}
+        changed.estimate = {
+            "epsilon": schema["bounds_epsilon"],
+            "rows_per_person": schema.get("rows_per_person", 1),
+            "person_id": schema.get("person_id"),
+            "entry": schema.get("bounds_entry"),
+        }
 
 
 def _shown(site: Site, asked: Asked, sentence: str = "") -> Response:

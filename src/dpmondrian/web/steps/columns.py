@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 from starlette.responses import Response
@@ -114,4 +115,6 @@ def use_schema(site: Site, asked: Asked) -> Response:
         return _shown(site, asked, error_sentence(error))
     with site.works.changed(asked.work.id) as work:
         work.columns, work.people = typed, people
+        if declared.schema.estimate is not None:
+            work.estimate = asdict(declared.schema.estimate)
     return to_step(work, "columns")
