@@ -54,6 +54,13 @@ class Histograms:
     counts: list[list[NDArray[np.int64]]]
     deviation: float
 
+    @property
+    def sizes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The rows of every cluster, which each of its histograms counts, and the variances of their means."""
+        n_columns = len(self.names)
+        totals = np.array([np.concatenate(own).sum() for own in self.counts]) / n_columns
+        return totals, self.deviation**2 * np.array([len(np.concatenate(own)) for own in self.counts]) / n_columns**2
+
     def ordered(self, order: NDArray[np.int64]) -> Histograms:
         """Return the same with clusters in another order."""
         limits, counts = ([values[c] for c in order.tolist()] for values in (self.limits, self.counts))

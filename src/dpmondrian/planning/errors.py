@@ -110,7 +110,8 @@ def size_error(design: Design, of: str = "cluster") -> SizeError:
     Notes
     -----
     Exact for the law of the noise. The number of all rows is known from its own count and from those of the tree below: where counts of
-    all levels have one variance, the fit to all of them adds as much as one more count. Sizes of clusters are corrected to add up to it.
+    all levels have one variance, the fit to all of them adds as much as one more count. Sizes of clusters are counted in the last step and
+    by every profile, and corrected to add up to it.
     """
     variances = {"all": _total_variance, "cell": _cell_variance, "cluster": _cluster_variance}
     error = math.sqrt(variances[check_choice("of", of, tuple(variances))](design))
@@ -140,15 +141,23 @@ def profile_error(design: Design) -> ProfileError | None:
     """
     if not design.settings.profiles:
         return None
-    n_columns = len(design.settings.profile_names or design.schema.columns)
-    length = math.sqrt(n_columns) if design.is_gaussian else float(n_columns)
-    error = interval_factor(design) * design.door.deviation(PROFILES) * length / design.cluster_rows
+    error = interval_factor(design) * _bin_deviation(design) / design.cluster_rows
     return ProfileError(min(error * math.sqrt(_BINS) / 2.0, 1.0), min(error, 1.0))
+
+
+def _bin_deviation(design: Design) -> float:
+    """Return the standard deviation of the noise in every bin of a profile."""
+    n_columns = _n_profiles(design)
+    return design.door.deviation(PROFILES) * (math.sqrt(n_columns) if design.is_gaussian else float(n_columns))
+
+
+def _n_profiles(design: Design) -> int:
+    return len(design.settings.profile_names or design.schema.columns)
 
 
 def clear_size(design: Design) -> float:
     """Return the rows that a cluster needs for its size to be clear of noise; of smaller ones a fit states that they may be none."""
-    return CLEAR_SIZE * size_error(design).standard_error
+    return CLEAR_SIZE * math.sqrt(_added_up(design, _step_variance(design)))
 
 
 def _total_variance(design: Design) -> float:
@@ -160,12 +169,23 @@ def _cell_variance(design: Design) -> float:
     return design.door.deviation_at(COUNT_PART * design.cell_step_cost) ** 2
 
 
+def _step_variance(design: Design) -> float:
+    """Return the variance of the size of a cluster as the last step counts it."""
+    return design.door.deviation_at(COUNT_PART * design.cluster_step_costs[-1]) ** 2
+
+
 def _cluster_variance(design: Design) -> float:
-    n_clusters, own = (
-        design.expected_clusters,
-        design.door.deviation_at(COUNT_PART * design.cluster_step_costs[-1]) ** 2,
-    )
-    return own * (1.0 - 1.0 / n_clusters) + _total_variance(design) / n_clusters**2
+    own = _step_variance(design)
+    if design.settings.profiles:  # every histogram counts the rows again
+        again = _bin_deviation(design) ** 2 * _BINS / _n_profiles(design)
+        own = own * again / (own + again)
+    return _added_up(design, own)
+
+
+def _added_up(design: Design, variance: float) -> float:
+    """Return the variance of the size of a cluster once the sizes of all add up to the number of all rows."""
+    n_clusters = design.expected_clusters
+    return variance * (1.0 - 1.0 / n_clusters) + _total_variance(design) / n_clusters**2
 
 
 def centre_errors(design: Design, share: float | None = None, spread: Spread = SPREAD) -> tuple[CentreError, ...]:

@@ -122,7 +122,7 @@ class Guard:
 def too_large(limit: int) -> str:
     """Return what to say of a body beyond the limit."""
     return (
-        f"This is larger than {limit / 2**20:,.0f} MiB, the most that is taken here. Choose the file in its folder instead of dropping it: "
+        f"This is larger than {limit / 2**20:,.0f} MiB, the limit of this page. Choose the file in its folder instead of dropping it: "
         "then nothing is copied."
     )
 

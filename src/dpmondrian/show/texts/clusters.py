@@ -88,7 +88,9 @@ def segment_rows(clusters: Clusters, most_columns: int = _MOST_COLUMNS) -> list[
 
 
 def quality_text(quality: float, error: float) -> str:
-    """Return the share of the variance that is explained, with its standard error."""
+    """Return the share of the variance that is explained, with its standard error: none of a single segment."""
+    if not quality:
+        return _breakable(percent(0.0, 0))
     return _breakable(f"{share_text(quality, error)} ± {share_text(error, error)}")
 
 

@@ -59,10 +59,11 @@ def warnings_of(forecast: Forecast, words: Words = ENGLISH) -> tuple[str, ...]:
 def sentences(forecast: Forecast, words: Words = ENGLISH) -> list[str]:
     """Return what will be found, how exactly, and what to change: a sentence each."""
     outlook, counted = forecast.outlook, counted_text(forecast.design.counted, words)
-    known = ", ".join(_known_of_cluster(forecast, words))
+    *known, last = _known_of_cluster(forecast, words)
+    known_of_cluster = words("forecast.and", listed=", ".join(known), last=last) if known else last
     return [
         _what(forecast, counted, words),
-        words("forecast.exact", rows=rounded(outlook.cluster_rows), counted=counted, known=known),
+        words("forecast.exact", rows=rounded(outlook.cluster_rows), counted=counted, known=known_of_cluster),
         _change(forecast, counted, words),
     ]
 
@@ -90,11 +91,19 @@ def _change(forecast: Forecast, counted: str, words: Words) -> str:
     return words(
         "forecast.better",
         counted=counted,
+        seen=words("forecast.better.made" if outlook.least_gap is None else "forecast.better.found"),
         epsilon_times=_times(outlook, epsilon),
         epsilon_rows=rough_size(epsilon.smallest),
+        epsilon_share=_share(epsilon),
         rows_times=_times(outlook, rows),
         rows_rows=rough_size(rows.smallest),
+        rows_share=_share(rows),
     )
+
+
+def _share(outlook: Outlook) -> str:
+    """Return the share of all rows that the smallest cluster holds."""
+    return f"{100.0 * outlook.smallest / outlook.n_rows:.1f} %"
 
 
 def _times(outlook: Outlook, other: Outlook) -> str:
@@ -119,11 +128,17 @@ def _known_of_cluster(forecast: Forecast, words: Words) -> Iterator[str]:
     outlook, profile = forecast.outlook, forecast.outlook.profile
     centres = [error for error in outlook.centres if profile is None or error.scale != "share"]
     yield words("forecast.size", error=rounded(outlook.cluster.half_width))
-    for error in centres[:_COLUMNS_IN_WORDS]:
-        known = _known_to(error, words, "forecast.percentage_points")
-        yield words("forecast.centre", centre=_of_column(error, words), error=known)
+    means = [
+        words(
+            "forecast.centre",
+            centre=_of_column(error, words),
+            error=_known_to(error, words, "forecast.percentage_points"),
+        )
+        for error in centres[:_COLUMNS_IN_WORDS]
+    ]
     if len(centres) > _COLUMNS_IN_WORDS:
-        yield words("forecast.more_columns", n=len(centres) - _COLUMNS_IN_WORDS)
+        means[-1] = words("forecast.more_columns", listed=means[-1], n=len(centres) - _COLUMNS_IN_WORDS)
+    yield from means
     if profile is not None and centres:
         yield words("forecast.median", rank=rounded(100.0 * profile.rank))
     if profile is not None and len(centres) < len(outlook.centres):

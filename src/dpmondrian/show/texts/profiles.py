@@ -200,7 +200,7 @@ def _column_lines(release: Release, cluster: int, words: Words) -> list[tuple[st
     for name in release.profiles.names:
         yes = yes_word(own[name])
         if own[name].categories is None and yes is None:
-            lines.append((clean(name), middle_half(own[name], words), middle_half(every[name], words)))
+            lines.append((clean(name), *middle_halves([own[name], every[name]], words)))
             continue
         for category in own[name].categories or (yes or "",):
             here, in_all = _share(own[name], category), _share(every[name], category)

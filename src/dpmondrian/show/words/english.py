@@ -303,11 +303,17 @@ _FORECAST: dict[str, Text] = {
     "forecast.percent": "± {error} %",
     "forecast.percentage_points": "± {error} percentage points",
     "forecast.points": "± {error} points",
-    "forecast.more_columns": plural("and similarly for {n} more column", "and similarly for {n} more columns"),
-    "forecast.better": (
-        "With twice the epsilon, clusters of {epsilon_rows} {counted} or more would be found, and centres would be {epsilon_times} times as exact. With "
-        "twice as many {counted}, clusters of {rows_rows} or more would be found, and centres would be {rows_times} times as exact."
+    "forecast.more_columns": plural(
+        "{listed} (and similarly for {n} more column)", "{listed} (and similarly for {n} more columns)"
     ),
+    "forecast.and": "{listed}, and {last}",
+    "forecast.better": (
+        "With twice the epsilon, clusters of {epsilon_rows} {counted} ({epsilon_share}) or more would {seen}, and centres would be "
+        "{epsilon_times} times as exact. With twice as many {counted}, it would be clusters of {rows_rows} ({rows_share}) or more, and "
+        "centres {rows_times} times as exact."
+    ),
+    "forecast.better.found": "be found",
+    "forecast.better.made": "stand out",
     "forecast.enough": plural("For {n} cluster, use {way}.", "For {n} clusters, use {way}."),
     "forecast.enough.epsilon": "an epsilon of about {epsilon}",
     "forecast.enough.rows": "about {rows} {counted}",
