@@ -102,7 +102,7 @@ def test_answers_are_those_of_the_plain_kernels():
     with engine_of(some_rows(203)) as engine:
         engine.encode(GRID)
         [part] = engine._parts
-        rows = engine._block(part, needs_rests=True).rows
+        rows = engine._block(part, needs_rests=True).coded
     node = np.where(rows[0][0] < 9, 1, 2).astype(np.int16)
     grouped = reference.order_rows(node, np.array([2, 0, 1]), 2)
     got = answers(some_rows(203))

@@ -13,6 +13,7 @@ from dpmondrian.engines.grid import Grid
 from dpmondrian.exceptions import DataError, WayOut
 from dpmondrian.kernels.compiled import quantise
 from dpmondrian.kernels.reference import DROP, ERROR, MIDDLE
+from dpmondrian.kernels.tiles import MIDDLE_PLACE, by_row
 from dpmondrian.schema import Coordinates, Schema
 from dpmondrian.tables import PART_ROWS, Table
 
@@ -65,33 +66,79 @@ class _View(Table):
         return self.blocks()
 
 
-@dataclass(frozen=True, repr=False)
 class CodedBlock:
-    """Some rows (sensitive), two small numbers per value: ``place = code * code_step + rest * rest_step``."""
+    """Some rows (sensitive), two small numbers per value: ``place = code * code_step + rest * rest_step``.
 
-    codes: NDArray[Any]  # uint8 or uint16, shape (n_columns, n_rows)
-    rests: NDArray[Any]  # uint8 or uint16, shape (n_columns, n_rows); empty where a question needs codes only
-    code_step: NDArray[np.float64]  # shape (n_columns,)
-    rest_step: NDArray[np.float64]  # shape (n_columns,)
+    Parameters
+    ----------
+    codes, rests : uint8 or uint16 arrays of shape (n_columns, n_rows), or None
+        Rests may be empty where only codes are looked at. Codes may be None if `rows` are given.
+    code_step, rest_step : float64 arrays of shape (n_columns,)
+    rows : int16 array, optional
+        The same places row by row, as `kernels.tiles.by_row` makes them.
+    """
+
+    def __init__(
+        self,
+        codes: NDArray[Any] | None,
+        rests: NDArray[Any] | None,
+        code_step: NDArray[np.float64],
+        rest_step: NDArray[np.float64],
+        rows: NDArray[np.int16] | None = None,
+    ) -> None:
+        self._codes, self._rests, self._rows = codes, rests, rows
+        self.code_step, self.rest_step = code_step, rest_step
 
     @classmethod
-    def of(cls, grid: Grid, codes: NDArray[Any], rests: NDArray[Any]) -> CodedBlock:
+    def of(
+        cls,
+        grid: Grid,
+        codes: NDArray[Any] | None,
+        rests: NDArray[Any] | None,
+        rows: NDArray[np.int16] | None = None,
+    ) -> CodedBlock:
         """Return rows that were coded by a grid."""
-        return cls(codes, rests, grid.places_per_code.astype(np.float64), grid.rest_step)
+        return cls(codes, rests, grid.places_per_code.astype(np.float64), grid.rest_step, rows)
 
     @property
     def n_rows(self) -> int:
         """Number of rows (exact)."""
-        return int(self.codes.shape[1])
+        return int(self.codes.shape[1]) if self._rows is None else len(self._rows)
 
     @property
-    def rows(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64], NDArray[np.float64]]:
-        """What kernels take."""
+    def codes(self) -> NDArray[Any]:
+        """Codes of all values, shape (n_columns, n_rows)."""
+        if self._codes is None:
+            self._codes = (self.places() // self.code_step[:, None]).astype(np.uint16, order="C")
+        return self._codes
+
+    @property
+    def rests(self) -> NDArray[Any]:
+        """Rests of all values, likewise."""
+        if self._rests is None:
+            self._rests = (self.places() % self.code_step[:, None] // self.rest_step[:, None]).astype(np.uint16, order="C")
+        return self._rests
+
+    @property
+    def coded(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64], NDArray[np.float64]]:
+        """What the plain kernels take."""
         return self.codes, self.rests, self.code_step, self.rest_step
 
-    def places(self, columns: NDArray[np.int64] | slice = slice(None)) -> NDArray[np.float64]:
-        """Return the rows' places in all columns or some of them, shape (n_columns, n_rows)."""
-        return self.codes[columns] * self.code_step[columns, None] + self.rests[columns] * self.rest_step[columns, None]
+    @property
+    def rows(self) -> NDArray[np.int16]:
+        """What kernels take that look at places."""
+        rows: NDArray[np.int16] = by_row(self.coded) if self._rows is None else self._rows
+        return rows
+
+    def by_row(self) -> CodedBlock:
+        """Return a block that has its rows as kernels take them: for several questions, or moves and a question."""
+        return CodedBlock(self._codes, self._rests, self.code_step, self.rest_step, self.rows)
+
+    def places(self) -> NDArray[np.float64]:
+        """Return the rows' places, shape (n_columns, n_rows)."""
+        if self._rows is not None:
+            return self._rows[:, : len(self.code_step)].T + float(MIDDLE_PLACE)
+        return self.codes * self.code_step[:, None] + self.rests * self.rest_step[:, None]
 
 
 def coded_blocks(table: Table, coordinates: Coordinates, on_missing: str, grid: Grid) -> Iterator[CodedBlock]:

@@ -24,12 +24,16 @@ from dpmondrian.tables import PART_ROWS, PersonLimit, Progress, Stream, Table
 
 @dataclass
 class _Part:
-    """A block as it is kept, with the nodes of its rows after the first `n_moves` moves."""
+    """A block as it is kept, with the nodes of its rows after the first `n_moves` moves.
+
+    Once places are asked for, `rows` are kept in memory instead of codes and rests, unless these are in a file.
+    """
 
     codes: Kept
     rests: Kept
     node: Kept
     n_moves: int = 0
+    rows: NDArray[np.int16] | None = None
 
 
 @dataclass(frozen=True)
@@ -164,9 +168,17 @@ class LocalEngine(Engine):
         return block, node
 
     def _block(self, part: _Part, needs_rests: bool) -> CodedBlock:
+        if part.rows is not None:
+            return CodedBlock.of(self._grid, None, None, part.rows)
         codes = part.codes.get()
-        rests = part.rests.get() if needs_rests else np.empty((0, codes.shape[1]), dtype=np.uint8)
-        return CodedBlock.of(self._grid, codes, rests)
+        if not needs_rests:
+            return CodedBlock.of(self._grid, codes, np.empty((0, codes.shape[1]), dtype=np.uint8))
+        block = CodedBlock.of(self._grid, codes, part.rests.get()).by_row()
+        if part.codes.in_memory and part.rests.in_memory:
+            part.rows = block.rows
+            for kept in (part.codes, part.rests):
+                kept.put(np.empty(0, dtype=np.uint8))
+        return block
 
     def places(self) -> NDArray[np.float64]:
         """Return the places of all rows, shape (n_columns, n_rows) (sensitive)."""

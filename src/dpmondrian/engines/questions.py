@@ -53,6 +53,10 @@ _MOST_NODES = 2**14
 """More than the deepest tree has (depth 12: 8,191 nodes), and than there may be clusters."""
 
 
+_COLUMNS_AT_ONCE = 16
+"""Columns of which all rows of a block are looked at together: they take little memory, and are next to each other."""
+
+
 class Move(Protocol):
     """A step that takes every row from one node to another, or leaves it."""
 
@@ -200,6 +204,8 @@ def answer(question: Question, moves: Sequence[Move], block: CodedBlock, total: 
 
     For engines whose blocks may be lost and made again at any time: the moves bring a new block to where the old one was.
     """
+    if question.needs_rests or any(move.needs_rests for move in moves):
+        block = block.by_row()
     node = np.zeros(block.n_rows, dtype=np.int16)
     for move in moves:
         move.move(block, node)
@@ -369,15 +375,17 @@ class BinCounts:
         """Count a block's rows."""
         n_clusters = int(self.limits[0][-1]) // profiles.CLUSTER_STEP + 1
         order, starts = order_rows(node, _slots(list(range(n_clusters))), n_clusters)
-        begin = 0
-        for columns, limits in zip(self.columns, self.limits, strict=True):
-            values = (
-                profiles.categories(block.rows, columns)
-                if len(columns) > 1
-                else profiles.places(block.rows, columns[0])
-            )
-            profiles.bin_counts(values, order, starts, limits, total[begin : begin + len(limits)])
-            begin += len(limits)
+        begins = np.cumsum([0, *map(len, self.limits)])
+        alone = [i for i, columns in enumerate(self.columns) if len(columns) == 1]
+        for first in range(0, len(alone), _COLUMNS_AT_ONCE):
+            numbers = alone[first : first + _COLUMNS_AT_ONCE]
+            places = profiles.places_of(block.rows, np.concatenate([self.columns[i] for i in numbers]), order)
+            for i, values in zip(numbers, places, strict=True):
+                profiles.bin_counts(values, starts, self.limits[i], total[begins[i] : begins[i + 1]])
+        for i, columns in enumerate(self.columns):
+            if len(columns) > 1:
+                values = profiles.categories(block.rows, columns, order)
+                profiles.bin_counts(values, starts, self.limits[i], total[begins[i] : begins[i + 1]])
 
 
 @dataclass(frozen=True)

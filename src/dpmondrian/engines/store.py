@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
 from threading import Lock
-from typing import Any, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,6 +139,7 @@ class _InMemory:
     """An array that is kept in memory. Changes to what `get` returns last only if they are `put` back."""
 
     array: NDArray[Any]
+    in_memory: ClassVar[bool] = True
 
     def get(self) -> NDArray[Any]:
         return self.array
@@ -155,6 +156,7 @@ class _InFile:
     begin: int
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
+    in_memory: ClassVar[bool] = False
 
     def get(self) -> NDArray[Any]:
         array = np.empty(self.shape, dtype=self.dtype)

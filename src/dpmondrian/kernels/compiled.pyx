@@ -7,13 +7,13 @@ depend on the order of rows, so any division of the rows over calls gives the sa
 import numpy as np
 
 from dpmondrian.kernels.nearest import regroup
-from dpmondrian.kernels.tiles import order_rows, places_of
+from dpmondrian.kernels.tiles import by_row, order_rows, padded
 
-from libc.math cimport ceil, fabs, isfinite, rint, sqrt
+from libc.math cimport ceil, isfinite, rint, sqrt
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from dpmondrian.kernels.tiles cimport code_type, decode, fill_tile, rest_type, tile_squares, vectorised
+from dpmondrian.kernels.tiles cimport MIDDLE as OFF, absolute_distance, code_type, rest_type, squared_distance, vectorised
 
 __all__ = [
     "box_sums",
@@ -269,68 +269,66 @@ cdef void _count_two(
 
 def box_sums(rows, const uint32_t[::1] order, const int64_t[:] starts, const int64_t[:, :] middle, int64_t[:, :] sums):
     """Add per group the sum of ``place - middle``; see `reference.box_sums`."""
-    codes, rests, code_step, rest_step = rows
-    _box_sums(codes, rests, code_step, rest_step, order, starts, middle, sums)
-
-
-def _box_sums(
-    const code_type[:, ::1] codes,
-    const rest_type[:, ::1] rests,
-    const double[::1] code_step,
-    const double[::1] rest_step,
-    const uint32_t[::1] order,
-    const int64_t[:] starts,
-    const int64_t[:, :] middle,
-    int64_t[:, :] sums,
-):
-    cdef uint16_t[::1] column = np.empty(rests.shape[1], dtype=np.uint16)
-    cdef Py_ssize_t i, j, g
-    cdef int64_t total
+    cdef const int16_t[:, ::1] row = by_row(rows)
+    cdef int32_t[::1] total = np.empty(row.shape[1], dtype=np.int32)
+    cdef Py_ssize_t start, size, g, j
     with nogil:
-        for j in range(middle.shape[1]):
-            decode(&codes[j, 0], &rests[j, 0], <uint32_t>code_step[j], <uint32_t>rest_step[j], column.shape[0], &column[0])
-            for g in range(middle.shape[0]):
-                total = 0
-                for i in range(starts[g], starts[g + 1]):
-                    total += column[order[i]]
-                sums[g, j] += total - (starts[g + 1] - starts[g]) * middle[g, j]
+        for g in range(middle.shape[0]):
+            for start from starts[g] <= start < starts[g + 1] by TILE:
+                size = min(<int64_t>TILE, starts[g + 1] - start)
+                _add_rows(&row[0, 0], row.shape[1], &order[start], size, &total[0])
+                for j in range(middle.shape[1]):
+                    sums[g, j] += total[j] + size * (OFF - middle[g, j])
 
 
-cdef vectorised _add_absolute(const double *column, Py_ssize_t size, double centre, double *length) noexcept nogil:
-    """Add what one column has to L1 lengths of displacements from a centre."""
-    cdef Py_ssize_t i
+cdef vectorised _add_rows(const int16_t *rows, Py_ssize_t n_cells, const uint32_t *order, Py_ssize_t size, int32_t *total) noexcept nogil:
+    """Write the sum of the rows of a tile."""
+    cdef Py_ssize_t i, j
+    for j in range(n_cells):
+        total[j] = 0
     for i in range(size):
-        length[i] += fabs(column[i] - centre)
+        for j in range(n_cells):
+            total[j] += rows[order[i] * n_cells + j]
 
 
-cdef void _lengths(const double[:, ::1] tile, Py_ssize_t size, const double *centre, int norm, double[::1] length) noexcept nogil:
+def _centred(rows, columns, centre):
+    """Return rows, centres as rows are, and which of their cells count."""
+    rows = by_row(rows)
+    points, is_used = np.zeros((len(centre), rows.shape[1]), dtype=np.int64), np.zeros(rows.shape[1], dtype=np.int16)
+    points[:, columns] = np.asarray(centre) - OFF
+    is_used[columns] = -1
+    return rows, padded(points, rows.shape[1]), is_used
+
+
+cdef vectorised _lengths(
+    const int16_t *rows, Py_ssize_t n_cells, const uint32_t *order, Py_ssize_t size, const int16_t *centre, const int16_t *is_used, int norm,
+    double *length,
+) noexcept nogil:  # fmt: skip
     """Write squared L2 or L1 lengths of the displacements of the rows of a tile from a centre."""
-    cdef Py_ssize_t j
+    cdef Py_ssize_t i
     if norm == 2:
-        tile_squares(tile, size, centre, length)
-        return
-    length[:size] = 0.0
-    for j in range(tile.shape[0]):
-        _add_absolute(&tile[j, 0], size, centre[j], &length[0])
+        for i in range(size):
+            length[i] = <double>squared_distance(rows + order[i] * n_cells, centre, is_used, n_cells)
+    else:
+        for i in range(size):
+            length[i] = <double>absolute_distance(rows + order[i] * n_cells, centre, is_used, n_cells)
 
 
 def distance_counts(
-    rows, columns, order, const int64_t[:] starts, const int64_t[:, :] centre, const int64_t[:] thresholds, int norm,
-    int64_t[:] counts,
-):  # fmt: skip
+    rows, columns, const uint32_t[::1] order, const int64_t[:] starts, centre, const int64_t[:] thresholds, int norm, int64_t[:] counts
+):
     """Add how many rows first fit within each threshold; see `reference.distance_counts`."""
-    cdef const uint16_t[:, ::1] places = places_of(rows, columns, order)
-    cdef const double[:, ::1] points = np.asarray(centre, dtype=np.float64, order="C")
-    cdef double[:, ::1] tile = np.empty((places.shape[0], TILE))
+    all_rows, centres, used = _centred(rows, columns, centre)
+    cdef const int16_t[:, ::1] row = all_rows, points = centres
+    cdef const int16_t[::1] is_used = used
     cdef double[::1] length = np.empty(TILE)
     cdef int64_t[::1] within = np.zeros(thresholds.shape[0] + 1, dtype=np.int64)
     cdef Py_ssize_t start, size, g, k
     with nogil:
-        for g in range(centre.shape[0]):
+        for g in range(points.shape[0]):
             for start from starts[g] <= start < starts[g + 1] by TILE:
                 size = min(<int64_t>TILE, starts[g + 1] - start)
-                fill_tile(places, start, size, tile)
-                _lengths(tile, size, &points[g, 0], norm, length)
+                _lengths(&row[0, 0], row.shape[1], &order[start], size, &points[g, 0], &is_used[0], norm, &length[0])
                 _add_within(&length[0], size, thresholds, within)
         counts[0] += within[0]
         for k in range(thresholds.shape[0]):
@@ -360,33 +358,31 @@ cdef vectorised _count_within(const double *lengths, Py_ssize_t size, double lim
 
 
 def clipped_sums(
-    rows, columns, order, const int64_t[:] starts, const int64_t[:, :] centre, const int64_t[:] radius, int norm,
-    int64_t[:, :] sums,
+    rows, const int64_t[:] columns, const uint32_t[::1] order, const int64_t[:] starts, const int64_t[:, :] centre, const int64_t[:] radius,
+    int norm, int64_t[:, :] sums,
 ):  # fmt: skip
     """Add per group the sum of shortened displacements; see `reference.clipped_sums`."""
-    cdef const uint16_t[:, ::1] places = places_of(rows, columns, order)
+    all_rows, centres, used = _centred(rows, columns, centre)
+    cdef const int16_t[:, ::1] row = all_rows, points = centres
+    cdef const int16_t[::1] is_used = used
     cdef Py_ssize_t n_columns = centre.shape[1], start, size, i, j, g
-    cdef const double[:, ::1] points = np.asarray(centre, dtype=np.float64, order="C")
-    cdef double[:, ::1] tile = np.empty((n_columns, TILE + GAP))
+    cdef int32_t[::1] whole = np.empty(row.shape[1], dtype=np.int32)
     cdef double[::1] length = np.empty(TILE)
     cdef int64_t[::1] short = np.empty(n_columns, dtype=np.int64)
-    cdef int64_t limit, total
+    cdef int64_t limit
     with nogil:
         for g in range(centre.shape[0]):
             limit = radius[g] * radius[g] if norm == 2 else radius[g]
             for start from starts[g] <= start < starts[g + 1] by TILE:
                 size = min(<int64_t>TILE, starts[g + 1] - start)
-                fill_tile(places, start, size, tile)
-                _lengths(tile, size, &points[g, 0], norm, length)
+                _lengths(&row[0, 0], row.shape[1], &order[start], size, &points[g, 0], &is_used[0], norm, &length[0])
+                _add_rows(&row[0, 0], row.shape[1], &order[start], size, &whole[0])
                 for j in range(n_columns):
-                    total = 0
-                    for i in range(start, start + size):
-                        total += places[j, i]
-                    sums[g, j] += total - size * centre[g, j]
+                    sums[g, j] += whole[columns[j]] + size * (OFF - centre[g, j])
                 for i in range(size):
                     if length[i] > limit:  # put the shortened displacement in the place of the full one
                         for j in range(n_columns):
-                            short[j] = <int64_t>tile[j, i] - centre[g, j]
+                            short[j] = row[order[start + i], columns[j]] + OFF - centre[g, j]
                             sums[g, j] -= short[j]
                         _shorten(short, length[i], radius[g], limit, norm)
                         for j in range(n_columns):

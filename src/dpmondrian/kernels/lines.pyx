@@ -1,18 +1,18 @@
 """Rows along directions: counted in bins, and cut apart. Exact, row by row.
 
 A direction is a vector of small whole numbers. The projection of a row on it is the sum of its places, each times the direction's
-number: a whole number of at most 47 bits, since places have 16 bits, numbers 11 and there are at most 2**20 columns. Double precision holds
-it exactly.
+number: a whole number of at most 47 bits, since places have 16 bits, numbers 11 with their sign and there are at most 2**20 columns. Double
+precision holds it exactly.
 """
 
 import numpy as np
 
-from dpmondrian.kernels.tiles import places_of
+from dpmondrian.kernels.tiles import by_row, padded
 
 from libc.math cimport floor
-from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint32_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint32_t
 
-from dpmondrian.kernels.tiles cimport vectorised
+from dpmondrian.kernels.tiles cimport MIDDLE, dot, vectorised
 
 __all__ = ["PARTS", "STEPS", "cut_along", "line_counts"]
 
@@ -26,22 +26,23 @@ cdef enum:
 cdef int64_t _PARTS = PARTS, _STEPS = STEPS
 
 
-def _used(rows, order, directions):
-    """Return the places of rows in the columns that directions use, and the directions in these."""
-    directions = np.asarray(directions)
-    columns = np.flatnonzero(directions.any(axis=0))
-    return places_of(rows, columns, order), directions[:, columns].astype(np.float64, order="C")
+def _along(rows, directions):
+    """Return rows, directions, and what is missing in their products because the middle was taken off all places."""
+    rows, directions = by_row(rows), np.asarray(directions, dtype=np.int64)
+    return rows, padded(directions, rows.shape[1]), MIDDLE * directions.sum(axis=1)
 
 
 def line_counts(rows, order, starts, line_of, directions, begins, widths, shapes, counts):
     """Add the rows of every group to the bins of the lines of that group; see `reference.line_counts`."""
     shape_begins = np.cumsum([0, *map(len, shapes)])
-    _count_lines(*_used(rows, order, directions), starts, line_of, begins, widths, np.concatenate(shapes), shape_begins, counts)
+    _count_lines(*_along(rows, directions), order, starts, line_of, begins, widths, np.concatenate(shapes), shape_begins, counts)
 
 
 def _count_lines(
-    const uint16_t[:, ::1] places,
-    const double[:, ::1] directions,
+    const int16_t[:, ::1] rows,
+    const int16_t[:, ::1] directions,
+    const int64_t[::1] offsets,
+    const uint32_t[::1] order,
     const int64_t[::1] starts,
     const int64_t[::1] line_of,
     const int64_t[::1] begins,
@@ -59,7 +60,7 @@ def _count_lines(
                 for line in range(line_of.shape[0]):
                     if line_of[line] != g:
                         continue
-                    _project(places, start, size, &directions[line, 0], found)
+                    _project(&rows[0, 0], rows.shape[1], &order[start], size, &directions[line, 0], offsets[line], &found[0])
                     if shape_begins[line + 1] - shape_begins[line] == 1:
                         _count_points(&found[0], size, begins[line], widths[line], counts[line])
                     else:
@@ -68,21 +69,13 @@ def _count_lines(
                         )
 
 
-cdef void _project(
-    const uint16_t[:, ::1] places, Py_ssize_t start, Py_ssize_t size, const double *direction, double[::1] found
+cdef vectorised _project(
+    const int16_t *rows, Py_ssize_t n_cells, const uint32_t *order, Py_ssize_t size, const int16_t *direction, int64_t offset, double *found
 ) noexcept nogil:
     """Write the projections of some rows on a direction."""
-    cdef Py_ssize_t j
-    found[:size] = 0.0
-    for j in range(places.shape[0]):
-        if direction[j] != 0.0:
-            _add_product(&places[j, start], size, direction[j], &found[0])
-
-
-cdef vectorised _add_product(const uint16_t *column, Py_ssize_t size, double factor, double *found) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(size):
-        found[i] += factor * <int32_t>column[i]
+        found[i] = <double>(dot(rows + order[i] * n_cells, direction, n_cells) + offset)
 
 
 cdef void _count_points(double *found, Py_ssize_t size, int64_t begin, int64_t width, int64_t[::1] counts) noexcept nogil:
@@ -137,12 +130,13 @@ def cut_along(rows, order, starts, directions, thresholds, first, node):
     """Send the rows of every group to the nodes from its `first` on: each by how many thresholds of its group its projection has reached."""
     threshold_begins = np.cumsum([0, *map(len, thresholds)])
     limits = np.concatenate(thresholds).astype(np.float64)
-    _cut(*_used(rows, order, directions), order, starts, limits, threshold_begins, np.array(first, dtype=np.int16), node)
+    _cut(*_along(rows, directions), order, starts, limits, threshold_begins, np.array(first, dtype=np.int16), node)
 
 
 def _cut(
-    const uint16_t[:, ::1] places,
-    const double[:, ::1] directions,
+    const int16_t[:, ::1] rows,
+    const int16_t[:, ::1] directions,
+    const int64_t[::1] offsets,
     const uint32_t[::1] order,
     const int64_t[::1] starts,
     const double[::1] thresholds,
@@ -157,7 +151,7 @@ def _cut(
         for g in range(starts.shape[0] - 1):
             for start from starts[g] <= start < starts[g + 1] by TILE:
                 size = min(<int64_t>TILE, starts[g + 1] - start)
-                _project(places, start, size, &directions[g, 0], found)
+                _project(&rows[0, 0], rows.shape[1], &order[start], size, &directions[g, 0], offsets[g], &found[0])
                 side[:size] = first[g]
                 for t in range(threshold_begins[g], threshold_begins[g + 1]):
                     for i in range(size):

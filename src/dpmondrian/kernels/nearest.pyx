@@ -9,26 +9,24 @@ Distances are taken in single precision first, which is twice as fast. Rows whos
 too: only these need exact distances, if single precision cannot tell among all centres either.
 """
 
-import math
-
 import numpy as np
 
-from dpmondrian.kernels.tiles import measured_places, order_rows
+from dpmondrian.kernels.tiles import by_row, order_rows, padded, places_of
 
 from libc.math cimport INFINITY, fabs, floor, pow, sqrt
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
-from dpmondrian.kernels.tiles cimport code_type, fill_tile, tile_squares, vectorised
+from dpmondrian.kernels.tiles cimport MIDDLE, fill_tile, squared_distance, tile_squares, vectorised
 
 __all__ = ["regroup"]
 
 cdef enum:
     TILE = 256
-    WIDE_TILE = 1024
     FIRST_ROWS = 4096
     SAMPLE = 64  # so many rows of a tile, and so many limits, are tried to choose which rows are put aside
     LIMITS = 8
     COLUMNS = 4  # of a tile, that are taken at once
+    LEAST_SURE = 16  # guesses are tried where at least one in so many of the first rows is sure
 
 _MOST_SETTLED = 512
 """With more centres it takes too long to find how far apart they are."""
@@ -37,7 +35,7 @@ cdef double MARGIN = 1.0 + 1e-9  # more than all rounding in a reach
 
 def regroup(rows, centres, node):
     """Set every row's node to the number of its nearest centre; see `reference.regroup`."""
-    centres = np.ascontiguousarray(centres, dtype=np.float64)
+    rows, centres = by_row(rows), np.ascontiguousarray(centres, dtype=np.float64)
     unsure = _settled(rows, centres, node)
     if not unsure.size:
         return
@@ -45,34 +43,25 @@ def regroup(rows, centres, node):
     n_nodes = 1 + int(old.max())
     order, starts = order_rows(old, np.arange(n_nodes, dtype=np.int16), n_nodes)
     order = unsure[order]
-    node[order] = _nearest(measured_places(rows, order), starts, centres)
+    node[order] = _nearest(places_of(rows, np.arange(centres.shape[1]), order), starts, centres)
 
 
 def _settled(rows, centres, node):
-    """Move the rows whose codes alone tell their nearest centre, and return the others.
+    """Move the rows that surely have the nearest centre that is guessed, and return the others.
 
-    A place lies within half a code's width of the middle of its code. So a row's distance from a centre is known up to
-    ``half_width``, the length of these halves together. If it is surely below half the distance of that centre from its
-    nearest other one, no centre is as near. The margin is more than what single precision loses in so many columns.
+    If a row is nearer to a centre than half of the way from that to its nearest other one, no centre is as near.
     """
-    codes, rests, code_step, _ = rows
-    n_columns, every = len(rests), np.arange(node.size, dtype=np.uint32)
-    margin = 1e-3 + 1e-6 * n_columns
-    if len(centres) > _MOST_SETTLED or margin >= 1.0:
+    every = np.arange(node.size, dtype=np.uint32)
+    if len(centres) > _MOST_SETTLED or not node.size or centres.min() < 0.0 or centres.max() >= 2.0 * MIDDLE:
         return every
-    half_width = 0.5 * math.sqrt(((code_step - 1.0) ** 2).sum())
     gaps = _gaps(centres)
-    limit = (np.maximum(0.0, 0.5 * gaps - half_width) ** 2 * (1.0 - margin)).astype(np.float32)
-    if not limit.any():
-        return every
-    # The distance of a code from a centre is that of its middle: code * step - offset.
-    offset = np.ascontiguousarray((centres - 0.5 * (code_step - 1.0)).T.astype(np.float32))
-    guess_of = _guesses(codes, code_step, centres, node)
-    return every[: _settle(codes, node, guess_of, offset, code_step.astype(np.float32), limit, every)]
+    points = padded(centres.astype(np.int64) - MIDDLE, rows.shape[1])
+    is_used = padded(np.full((1, centres.shape[1]), -1), rows.shape[1])
+    return every[: _settle(rows, node, _guesses(rows, centres, node), points, is_used[0], gaps, every)]
 
 
 def _gaps(const double[:, ::1] points):
-    """Return the distance of each centre from its nearest other one."""
+    """Return the squared distance of each centre from its nearest other one."""
     found = np.full(points.shape[0], np.inf)
     cdef double[::1] gaps = found
     cdef Py_ssize_t a, b, j
@@ -84,51 +73,75 @@ def _gaps(const double[:, ::1] points):
                 for j in range(points.shape[1]):
                     total += (points[a, j] - points[b, j]) * (points[a, j] - points[b, j])
                 gaps[a], gaps[b] = min(gaps[a], total), min(gaps[b], total)
-    return np.sqrt(found)
+    return found
 
 
-def _guesses(codes, code_step, centres, node):
+def _guesses(rows, centres, node):
     """Return for each node a centre that its rows may have nearest: that of the mean of the first of them."""
     n_nodes, first = 1 + int(node.max(initial=0)), node[:FIRST_ROWS]
-    n_columns = centres.shape[1]
     counts = np.bincount(first, minlength=n_nodes)
-    values = codes[:n_columns, :FIRST_ROWS] * code_step[:, None]
+    values = rows[:FIRST_ROWS, : centres.shape[1]].T + float(MIDDLE)
     means = np.stack([np.bincount(first, column, n_nodes) for column in values], axis=1) / np.maximum(counts, 1)[:, None]
     squared = (centres**2).sum(axis=1) - 2.0 * (means @ centres.T)
     return np.where(counts > 0, squared.argmin(axis=1), 0).astype(np.int32)
 
 
 def _settle(
-    const code_type[:, ::1] codes,
+    const int16_t[:, ::1] rows,
     int16_t[::1] node,
     const int32_t[::1] guess_of,
-    const float[:, ::1] offset,
-    const float[::1] code_step,
-    const float[::1] limit,
+    const int16_t[:, ::1] points,
+    const int16_t[::1] is_used,
+    const double[::1] gaps,
     uint32_t[::1] unsure,
 ):
-    """Move the rows that are surely nearest to their guess; list the others, and return their number."""
-    cdef int32_t[::1] guess = np.empty(WIDE_TILE, dtype=np.int32)
-    cdef float[::1] distance = np.empty(WIDE_TILE, dtype=np.float32)
-    cdef Py_ssize_t start, size, i, j, n_unsure = 0
-    cdef float d
-    cdef bint sure
+    """Move the rows that are surely nearest to their guess; list the others, and return their number.
+
+    Where next to none of the first rows is sure, the others are not tried.
+    """
+    cdef Py_ssize_t i, n_unsure = 0, n_rows = node.shape[0], n_first = min(n_rows, <Py_ssize_t>FIRST_ROWS)
     with nogil:
-        for start from 0 <= start < node.shape[0] by WIDE_TILE:
-            size = min(<Py_ssize_t>WIDE_TILE, node.shape[0] - start)
-            for i in range(size):
-                guess[i] = guess_of[<uint16_t>node[start + i]]
-            distance[:size] = 0.0
-            for j in range(offset.shape[0]):
-                for i in range(size):
-                    d = <float>codes[j, start + i] * code_step[j] - offset[j, guess[i]]
-                    distance[i] += d * d
-            for i in range(size):
-                sure = distance[i] < limit[guess[i]]
-                node[start + i] = <int16_t>guess[i] if sure else node[start + i]
-                unsure[n_unsure] = <uint32_t>(start + i)
-                n_unsure += not sure
+        n_unsure = _try(&rows[0, 0], rows.shape[1], 0, n_first, &node[0], &guess_of[0], &points[0, 0], &is_used[0], &gaps[0], &unsure[0])
+        if n_unsure < n_first - n_first // LEAST_SURE:
+            n_unsure += _try(
+                &rows[0, 0], rows.shape[1], n_first, n_rows, &node[0], &guess_of[0], &points[0, 0], &is_used[0], &gaps[0], &unsure[n_unsure]
+            )
+        else:
+            for i in range(n_first, n_rows):
+                unsure[n_unsure] = <uint32_t>i
+                n_unsure += 1
     return n_unsure
+
+
+cdef Py_ssize_t _try(
+    const int16_t *rows, Py_ssize_t n_cells, Py_ssize_t begin, Py_ssize_t end, int16_t *node, const int32_t *guess_of, const int16_t *points,
+    const int16_t *is_used, const double *gaps, uint32_t *unsure,
+) noexcept nogil:  # fmt: skip
+    """Move rows that are surely nearest to their guess; list the others, and return their number."""
+    cdef double[TILE] squares
+    cdef int32_t[TILE] guess
+    cdef Py_ssize_t start, size, i, n_unsure = 0
+    cdef bint sure
+    for start from begin <= start < end by TILE:
+        size = min(<Py_ssize_t>TILE, end - start)
+        for i in range(size):
+            guess[i] = guess_of[<uint16_t>node[start + i]]
+        _square(rows + start * n_cells, n_cells, size, guess, points, is_used, squares)
+        for i in range(size):
+            sure = 4.0 * squares[i] < gaps[guess[i]]
+            node[start + i] = <int16_t>guess[i] if sure else node[start + i]
+            unsure[n_unsure] = <uint32_t>(start + i)
+            n_unsure += not sure
+    return n_unsure
+
+
+cdef vectorised _square(
+    const int16_t *rows, Py_ssize_t n_cells, Py_ssize_t size, const int32_t *guess, const int16_t *points, const int16_t *is_used, double *squares
+) noexcept nogil:
+    """Write the squared distances of rows from their guesses."""
+    cdef Py_ssize_t i
+    for i in range(size):
+        squares[i] = <double>squared_distance(rows + i * n_cells, points + guess[i] * n_cells, is_used, n_cells)
 
 
 cdef class _Search:

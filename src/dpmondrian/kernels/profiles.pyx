@@ -8,14 +8,14 @@ from itertools import pairwise
 
 import numpy as np
 
-from dpmondrian.kernels.tiles import measured_places, order_rows
+from dpmondrian.kernels.tiles import order_rows, places_of
 
 from libc.math cimport INFINITY, rint, sqrt
-from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint16_t
 
-from dpmondrian.kernels.tiles cimport code_type, fill_tile, rest_type, tile_rows, tile_squares, vectorised
+from dpmondrian.kernels.tiles cimport fill_tile, tile_rows, tile_squares, vectorised
 
-__all__ = ["CLUSTER_STEP", "bin_counts", "categories", "distance_sums", "places"]
+__all__ = ["CLUSTER_STEP", "bin_counts", "categories", "distance_sums", "places_of"]
 
 CLUSTER_STEP = 2**17
 """Between the keys of the same place in two clusters: more than there are places, and than there are categories."""
@@ -23,37 +23,26 @@ cdef enum:
     SHIFT = 6  # so many places are a bucket: for each the bin in which it begins is looked up
     BUCKETS = 2048
 
+ctypedef fused value_type:
+    uint16_t
+    int32_t
+
 cdef int64_t STEP = CLUSTER_STEP
 cdef double MARGIN = 1.0 + 1e-9  # more than all rounding in a reach
 
 
-def places(rows, Py_ssize_t column):
-    """Return the places of all rows in one column."""
-    codes, rests, code_step, rest_step = rows
-    found = np.empty(codes.shape[1], dtype=np.int32)
-    _decode(codes[column], rests[column], int(code_step[column]), int(rest_step[column]), found)
-    return found
-
-
-def _decode(const code_type[::1] code, const rest_type[::1] rest, int32_t width, int32_t step, int32_t[::1] found):
-    cdef Py_ssize_t i
-    with nogil:
-        for i in range(found.shape[0]):
-            found[i] = code[i] * width + rest[i] * step
-
-
-def categories(rows, columns):
-    """Return which of these columns is the first beyond place 0 in each row; 0 where none is."""
-    found = np.zeros(rows[0].shape[1], dtype=np.int32)
+def categories(rows, columns, order):
+    """Return which of these columns is the first beyond place 0 in each row, in this order; 0 where none is."""
+    found = np.zeros(len(order), dtype=np.int32)
     for number in range(len(columns) - 1, -1, -1):
-        found[places(rows, columns[number]) > 0] = number
+        found[places_of(rows, columns[number : number + 1], order)[0] > 0] = number
     return found
 
 
 def bin_counts(
-    const int32_t[::1] values, const uint32_t[::1] order, const int64_t[::1] starts, const int64_t[::1] limits, int64_t[::1] counts
+    const value_type[::1] values, const int64_t[::1] starts, const int64_t[::1] limits, int64_t[::1] counts
 ):
-    """Add the rows in every bin of every cluster; the rows of each cluster are a group.
+    """Add the rows in every bin of every cluster; the rows of each cluster are a group, and their values come group by group.
 
     Bins end at ascending keys ``cluster * CLUSTER_STEP + last value``; each cluster's last bin holds the largest value there is.
     """
@@ -69,7 +58,7 @@ def bin_counts(
                 first[bucket] = b
             begin = b
             for i in range(starts[g], starts[g + 1]):
-                b, key = first[values[order[i]] >> SHIFT], g * STEP + values[order[i]]
+                b, key = first[values[i] >> SHIFT], g * STEP + values[i]
                 while limits[b] < key:
                     b += 1
                 counts[b] += 1
@@ -98,7 +87,7 @@ def distance_sums(rows, node, centre_sets, largest_square, widths, least):
     order, starts = order_rows(node, np.arange(n_own, dtype=np.int16), n_own)
     near_first, apart = _near_first(points, begins)
     scaled = widths.astype(np.float64), np.ascontiguousarray(least, dtype=np.float64)
-    _add_sums(measured_places(rows, order), starts, points, begins, near_first, apart, largest_square, *scaled, total)
+    _add_sums(places_of(rows, np.arange(points.shape[1]), order), starts, points, begins, near_first, apart, largest_square, *scaled, total)
     return total
 
 

@@ -2,11 +2,18 @@
 
 import numpy as np
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint32_t
 
-from dpmondrian.kernels.tiles cimport add_squares, vectorised
+from dpmondrian.kernels.tiles cimport MIDDLE, add_squares, code_type, decode, rest_type, vectorised
 
-__all__ = ["measured_places", "order_rows", "places_of"]
+__all__ = ["MIDDLE_PLACE", "by_row", "order_rows", "padded", "places_of"]
+
+cdef enum:
+    VECTOR = 8  # cells: as many 16-bit numbers as every processor takes at once
+    TILE = 256
+
+MIDDLE_PLACE = MIDDLE
+"""What is taken off places in rows, so that they have 16 bits with a sign."""
 
 
 def order_rows(const int16_t[::1] node, const int16_t[::1] slot_of, Py_ssize_t n_groups):
@@ -28,39 +35,59 @@ def order_rows(const int16_t[::1] node, const int16_t[::1] slot_of, Py_ssize_t n
     return order[: starts[n_groups]], all_starts[: n_groups + 1]
 
 
-def places_of(rows, const int64_t[:] columns, const uint32_t[::1] order):
-    """Return the places of rows in this order, shape (len(columns), len(order)).
+def by_row(rows):
+    """Return rows one after the other, shape (n_rows, n_cells): places minus 2**15, and zeros up to a whole number of vectors.
 
-    Column by column, because one column fits the processor's cache and the rows of a group need not be neighbours.
+    `rows` are those of `reference`, or what this has returned before. A row lies in one or two lines of the processor's cache, so
+    it is read as fast in any order.
     """
+    if isinstance(rows, np.ndarray):
+        return rows
     codes, rests, code_step, rest_step = rows
-    places = np.empty((columns.shape[0], order.shape[0]), dtype=np.uint16)
-    _write_places(codes, rests, code_step, rest_step, columns, order, places)
-    return places
+    found = np.zeros((codes.shape[1], VECTOR * max(1, (len(rests) + VECTOR - 1) // VECTOR)), dtype=np.int16)
+    _write_rows(codes, rests, code_step, rest_step, found)
+    return found
 
 
-def measured_places(rows, order):
-    """Return the places of rows in this order in all measured columns."""
-    return places_of(rows, np.arange(len(rows[1])), order)
-
-
-def _write_places(
+def _write_rows(
     const code_type[:, ::1] codes,
     const rest_type[:, ::1] rests,
     const double[::1] code_step,
     const double[::1] rest_step,
-    const int64_t[:] columns,
-    const uint32_t[::1] order,
-    uint16_t[:, ::1] places,
+    int16_t[:, ::1] found,
 ):
-    cdef uint16_t[::1] column = np.empty(rests.shape[1], dtype=np.uint16)
-    cdef Py_ssize_t i, j, k
+    cdef uint16_t column[TILE]
+    cdef Py_ssize_t start, size, i, j
     with nogil:
-        for k in range(columns.shape[0]):
-            j = columns[k]
-            decode(&codes[j, 0], &rests[j, 0], <uint32_t>code_step[j], <uint32_t>rest_step[j], column.shape[0], &column[0])
-            for i in range(order.shape[0]):
-                places[k, i] = column[order[i]]
+        for start from 0 <= start < found.shape[0] by TILE:
+            size = min(<Py_ssize_t>TILE, found.shape[0] - start)
+            for j in range(rests.shape[0]):
+                decode(&codes[j, start], &rests[j, start], <uint32_t>code_step[j], <uint32_t>rest_step[j], size, column)
+                for i in range(size):
+                    found[start + i, j] = <int16_t>(<int32_t>column[i] - MIDDLE)
+
+
+def padded(vectors, n_cells):
+    """Return vectors of whole numbers, shape (n_vectors, n_columns), as `dot` takes them."""
+    vectors = np.asarray(vectors)
+    found = np.zeros((len(vectors), n_cells), dtype=np.int16)
+    found[:, : vectors.shape[1]] = vectors
+    return found
+
+
+def places_of(rows, const int64_t[:] columns, const uint32_t[::1] order):
+    """Return the places of rows in this order, shape (len(columns), len(order))."""
+    places = np.empty((columns.shape[0], order.shape[0]), dtype=np.uint16)
+    cdef const int16_t[:, ::1] row = by_row(rows)
+    cdef uint16_t[:, ::1] place = places
+    cdef Py_ssize_t start, size, i, k
+    with nogil:
+        for start from 0 <= start < order.shape[0] by TILE:  # a tile of rows stays in the cache
+            size = min(<Py_ssize_t>TILE, order.shape[0] - start)
+            for k in range(columns.shape[0]):
+                for i in range(start, start + size):
+                    place[k, i] = <uint16_t>(<int32_t>row[order[i], columns[k]] + MIDDLE)
+    return places
 
 
 cdef Py_ssize_t tile_rows(Py_ssize_t n_columns) noexcept nogil:
