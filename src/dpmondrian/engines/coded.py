@@ -116,7 +116,9 @@ class CodedBlock:
     def rests(self) -> NDArray[Any]:
         """Rests of all values, likewise."""
         if self._rests is None:
-            self._rests = (self.places() % self.code_step[:, None] // self.rest_step[:, None]).astype(np.uint16, order="C")
+            self._rests = (self.places() % self.code_step[:, None] // self.rest_step[:, None]).astype(
+                np.uint16, order="C"
+            )
         return self._rests
 
     @property
