@@ -139,8 +139,7 @@ class CodedBlock:
     def places(self) -> NDArray[np.float64]:
         """Return the rows' places, shape (n_columns, n_rows)."""
         if self._rows is not None:
-            places = self._rows[:, : len(self.code_step)].T.astype(np.float64) + MIDDLE_PLACE
-            return places
+            return self._rows[:, : len(self.code_step)].T.astype(np.float64) + float(MIDDLE_PLACE)
         return self.codes * self.code_step[:, None] + self.rests * self.rest_step[:, None]
 
 
