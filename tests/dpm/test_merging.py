@@ -2,13 +2,9 @@
 
 import numpy as np
 import pytest
-from scipy.sparse.csgraph import minimum_spanning_tree
-from scipy.special import ndtr
 from sklearn.cluster import KMeans
 
 from dpmondrian.dpm.merging import k_means, ward_groups
-from dpmondrian.kernels.cells import expected_below
-from dpmondrian.kernels.merging import shortest_tree
 
 POINTS = np.concatenate([np.random.default_rng(0).normal(m, 0.3, (40, 3)) for m in (0.0, 5.0, 9.0, 20.0)])
 SIZES = np.random.default_rng(1).uniform(1, 50, len(POINTS))
@@ -62,19 +58,3 @@ def test_wards_groups_are_those_of_the_plain_algorithm():
         groups[a] += groups.pop(b)
     [found] = ward_groups(points, sizes, [5])
     assert {tuple(sorted(np.flatnonzero(found == g).tolist())) for g in range(5)} == {tuple(sorted(g)) for g in groups}
-
-
-@pytest.mark.parametrize("n_points", [1, 2, 60])
-def test_the_shortest_tree_is_that_of_scipy(n_points):
-    points = POINTS[:n_points]
-    distances = ((points[:, None] - points) ** 2).sum(axis=2)
-    expected = minimum_spanning_tree(distances).tocoo()
-    assert sorted(map(tuple, shortest_tree(distances).tolist())) == sorted(
-        (int(min(ends)), int(max(ends))) for ends in zip(expected.row, expected.col, strict=True)
-    )
-
-
-def test_expected_rows_follow_the_normal_law():
-    edges = np.linspace(-9.0, 9.0, 5001)[None]
-    below = expected_below(np.array([[0.5, 0.0]]), np.array([2.0, 1.0]), np.array([0.7]), edges)
-    np.testing.assert_allclose(below, 2.0 * ndtr((edges - 0.5) / 0.7) + ndtr(edges / 0.7), atol=1e-6)

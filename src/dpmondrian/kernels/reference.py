@@ -11,11 +11,13 @@ Answers are added to the last argument.
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 
 __all__ = [
+    "across_gaps",
+    "between_groups",
     "bin_counts",
     "box_sums",
     "clipped_sums",
@@ -185,3 +187,59 @@ def distance_sums(places, node, centre_sets, largest_square, widths, least):
                 scaled = (value - (1.0 + least[j]) / 2.0) / ((1.0 - least[j]) / 2.0)
                 total[j] += int(np.rint(scaled * widths[j]))
     return total
+
+
+def between_groups(places, sizes, noise, joins, numbers_of_groups, variance, trusted, most_pairs, most_against_all):
+    """Return directions between pairs of groups of points, and between each group and all others.
+
+    Groups are what the first of `joins` make of the points until so many are left, for each of the `numbers_of_groups`. Of these the first
+    `most_pairs` pairs by size are compared, and among at most `most_against_all` groups, if more than two, each with all others; the same
+    groups once. Each comparison adds the way between the means and Fisher's linear discriminant, in which rows spread about points by
+    `variance`, unless the squared way is at most so many times its `noise` as is `trusted`.
+    """
+    found, seen = [], set()
+    for k in [k for k in numbers_of_groups if k <= len(sizes)]:
+        groups = sorted(_groups_of_joins(joins, len(sizes), k), key=lambda group: -sizes[list(group)].sum())
+        pairs = sorted(pair[::-1] for pair in combinations(range(k), 2))[:most_pairs]
+        compared = [frozenset((groups[one], groups[other])) for one, other in pairs]
+        if 2 < k <= most_against_all:
+            compared += [frozenset((group, frozenset(range(len(sizes))) - group)) for group in groups]
+        for pair in dict.fromkeys(compared):
+            if pair not in seen:
+                found += _directions(places, sizes, noise, variance, trusted, *map(list, pair))
+        seen.update(compared)
+    return np.array(found).reshape(-1, places.shape[1])
+
+
+def _groups_of_joins(joins, n_points, n_groups):
+    """Return the sets of points that are left after as many joins as leave so many groups."""
+    groups = {i: frozenset([i]) for i in range(n_points)}
+    for number, (one, other) in enumerate(joins[: n_points - n_groups].tolist()):
+        groups[n_points + number] = groups.pop(one) | groups.pop(other)
+    return list(groups.values())
+
+
+def _directions(places, sizes, noise, variance, trusted, one, other):
+    """Return the way between two groups and its discriminant, or nothing if the way may be noise."""
+    means = [np.average(places[group], axis=0, weights=sizes[group]) for group in (one, other)]
+    way = means[1] - means[0]
+    if way @ way <= trusted * sum(
+        (sizes[group] ** 2 @ noise[group]) / sizes[group].sum() ** 2 for group in (one, other)
+    ):
+        return []
+    about = np.concatenate([places[group] - mean for group, mean in zip((one, other), means, strict=True)])
+    weights = sizes[one + other] / sizes[one + other].sum()
+    return [way, np.linalg.solve((about.T * weights) @ about + variance * np.eye(len(way)), way)]
+
+
+def across_gaps(places, noise, trusted, most):
+    """Return directions along the longest edges of the shortest tree that connects all points, if their length is more than noise."""
+    squares = ((places[:, None] - places) ** 2).sum(axis=2)
+    tree, edges = {0}, []
+    while len(tree) < len(places):
+        outside = [i for i in range(len(places)) if i not in tree]
+        edges.append(min((squares[i, j], i, j) for i in outside for j in tree))
+        tree.add(edges[-1][1])
+    longest = sorted(edges, reverse=True)[:most]
+    chosen = [(i, j) for square, i, j in longest if square > trusted * (noise[i] + noise[j])]
+    return np.array([places[i] - places[j] for i, j in chosen]).reshape(-1, places.shape[1])
