@@ -22,6 +22,9 @@ _BEND = 0.35
 falls to a fifth from one end of the bin to the other is two of these away from an even one."""
 _SEEN = 3.0
 """Deviations of noise above which a bin surely holds rows."""
+_SEEN_AMONG_ALL = 4.5
+"""The same where all bins of all clusters and columns are looked at: noise makes one of 300,000 as large. Far from the others, it would
+outweigh them."""
 _EXPECTED_OFF = 0.5
 """Standard deviation of rows in a bin from those expected there, as a part of these."""
 _LARGEST_COUNT = 2**62
@@ -132,7 +135,7 @@ class Part:
         """
         expected = expected * max(float(self.counts.sum()), 1.0)
         off, prior = self.counts - expected, (_EXPECTED_OFF * expected) ** 2
-        clear = 1.0 - _SEEN**2 * self.variance / np.maximum(off**2, np.finfo(np.float64).tiny)
+        clear = 1.0 - _SEEN_AMONG_ALL**2 * self.variance / np.maximum(off**2, np.finfo(np.float64).tiny)
         return np.maximum(expected + np.maximum(prior / (prior + self.variance), clear) * off, 0.0)
 
 

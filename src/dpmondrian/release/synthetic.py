@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _LEAST_INSIDE = 0.25
 """Least spread of rows around their cell, as a part of the spread of the cluster: cells are never so fine that there is none."""
+_MADE_BY_NOISE = 2.0
+"""Cells of this many standard errors of their size may be empty: noise put them anywhere, and rows around them would be far from all others."""
 _ROUNDS = 8
 """In which the shares of categories in cells are fitted to those of the cluster."""
 
@@ -49,14 +51,15 @@ class _Maker:
         self._coordinates = Coordinates(release.schema)
         self._centres = self._coordinates.of_centres(self._cells.centres)
         self._cluster = release.rule.clusters(np.rint(release.grid.places_of(self._centres)).astype(np.int64))
+        self._hold_rows = self._cells.sizes > _MADE_BY_NOISE * self._cells.size_error
         sizes = np.maximum(release.sizes, 0.0)
         self.shares = sizes / sizes.sum() if sizes.any() else np.full(len(sizes), 1.0 / len(sizes))
 
     def rows_of(self, cluster: int, n_rows: int) -> dict[str, NDArray[Any]]:
         """Return rows of one cluster, column by column."""
-        own = np.flatnonzero(self._cluster == cluster)
+        own = np.flatnonzero((self._cluster == cluster) & self._hold_rows)
         centres, weight = self._centres[own], self._cells.sizes[own]
-        if not len(own):  # smaller than any cell
+        if not len(own):  # smaller than any cell that surely holds rows
             centres, weight = self._coordinates.of_centres(self._release.centres[[cluster]]), np.ones(1)
         weight = weight / weight.sum()
         cell = self._generator.choice(len(weight), n_rows, p=weight)
