@@ -139,7 +139,7 @@ class CodedBlock:
     def places(self) -> NDArray[np.float64]:
         """Return the rows' places, shape (n_columns, n_rows)."""
         if self._rows is not None:
-            return self._rows[:, : len(self.code_step)].T + float(MIDDLE_PLACE)
+            return self._rows[:, : len(self.code_step)].T + np.float64(MIDDLE_PLACE)
         return self.codes * self.code_step[:, None] + self.rests * self.rest_step[:, None]
 
 

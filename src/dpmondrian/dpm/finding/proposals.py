@@ -139,7 +139,8 @@ def propose(
     """
     hints = [hint for hint in hints if all(abs(float(hint @ other)) < _SEEN for other in tried)][:most]
     if tried:
-        candidates = candidates.of((np.abs(candidates.directions @ np.array(tried).T) < _SEEN).all(axis=1))
+        cosines = np.abs(candidates.directions @ np.array(tried).T)
+        candidates = candidates.of(cosines.max(axis=1) < _SEEN)
     if hints:
         candidates = candidates.and_then(Candidates.along(np.array(hints), cells, value_spreads))
     directions = candidates.directions
