@@ -52,6 +52,19 @@ def places_of(release: Release, table) -> np.ndarray:
     return np.concatenate([block.places().T for block in blocks]).astype(np.int64)
 
 
+@pytest.mark.parametrize("k", [1, 2, 7, 500])
+def test_segments_have_no_categories_that_nobody_has(k):
+    rng = np.random.default_rng(2)
+    table = pd.DataFrame({"age": rng.uniform(0, 100, 6000), "plan": np.where(rng.random(6000) < 0.9, "b", "p")})
+    bounds = {"age": (0, 100), "plan": ["b", "p", *"uvwxyz"]}
+    release = DPM(bounds=bounds, random_state=0).fit(table).release_
+    segments = release.clusters(k)
+    shares = segments.sizes @ segments.centres[:, 1:] / segments.sizes.sum()
+    own = release.sizes @ release.centres[:, 1:] / release.sizes.sum()
+    assert np.abs(shares - own).max() < 0.02
+    assert np.allclose(segments.centres[:, 1:].sum(axis=1), 1.0)
+
+
 # What there is for every k
 
 
@@ -252,7 +265,8 @@ def test_categories_are_divided_by_what_rows_have(mixed):
         sizes=np.array([4000.0]),
         spread=0.0,
     )
-    clusters = replace(mixed.release_, cells=cells, figures=None).clusters(2)
+    own_centres = np.repeat(cells.centres, mixed.n_clusters_, axis=0)
+    clusters = replace(mixed.release_, cells=cells, centres=own_centres, figures=None).clusters(2)
     np.testing.assert_allclose(clusters.centres[:, 2:], np.eye(3)[:2], atol=1e-9)
     np.testing.assert_allclose(clusters.sizes / clusters.sizes.sum(), [0.7, 0.3])
     table = people()
