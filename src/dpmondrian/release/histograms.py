@@ -27,6 +27,8 @@ _EXPECTED_OFF = 0.5
 _LARGEST_COUNT = 2**62
 _MOST_EDGES = 33
 """Of the histogram of all rows, whose clusters have bins of their own."""
+_MOST_LOOKED_AT = 512
+"""Edges between which quantiles are sought: more clusters than some 30 have more, all the nearer to each other."""
 
 
 @dataclass(frozen=True)
@@ -157,8 +159,7 @@ class ColumnProfile:
     def _scale_edges(self) -> NDArray[np.float64]:
         """The edges of all parts together, thinned out if they are many."""
         edges = np.unique(np.concatenate([part.edges for part in self.parts]))
-        chosen = np.unique(np.linspace(0, len(edges) - 1, min(len(edges), _MOST_EDGES)).round().astype(np.int64))
-        return edges if len(self.parts) == 1 or self.categories else edges[chosen]
+        return edges if len(self.parts) == 1 or self.categories else _thinned(edges, _MOST_EDGES)
 
     @property
     def edges(self) -> NDArray[np.float64] | None:
@@ -212,7 +213,7 @@ class ColumnProfile:
     def quantile(self, share: float) -> Measured:
         """Return the value up to which this share of the rows lies. The interval holds noise and the width of bins."""
         assert isinstance(self.column, Column)
-        edges = np.unique(np.concatenate([part.edges for part in self.parts]))
+        edges = _thinned(np.unique(np.concatenate([part.edges for part in self.parts])), _MOST_LOOKED_AT)
         steps = np.arange(_POINTS) / _POINTS
         points = np.append((edges[:-1, None] + np.diff(edges)[:, None] * steps).ravel(), edges[-1])
         beyond, noise, bend = np.zeros((3, len(points)))
@@ -283,6 +284,11 @@ class ColumnProfile:
         seen, of_seen = _mean_with_reach([(np.where(part.seen, even, 0.0), part) for (even, _), part in pairs], size)
         low, high = max(seen - of_seen - inside, 0.0), max(whole, 0.0) + reach + inside
         return Measured(*np.sqrt([min(max(value, low), high), min(low, high), high]).tolist())
+
+
+def _thinned(edges: NDArray[np.float64], most: int) -> NDArray[np.float64]:
+    """Return at most so many of these edges, the first and the last among them."""
+    return edges[np.unique(np.linspace(0, len(edges) - 1, min(len(edges), most)).round().astype(np.int64))]
 
 
 def _squares(edges: NDArray[np.float64], whole: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
