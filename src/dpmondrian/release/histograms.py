@@ -27,6 +27,8 @@ _EXPECTED_OFF = 0.5
 _LARGEST_COUNT = 2**62
 _MOST_EDGES = 33
 """Of the histogram of all rows, whose clusters have bins of their own."""
+_NARROW = 2.0**-15
+"""Part of its range that the own bin of a bound takes at most."""
 _MOST_LOOKED_AT = 512
 """Edges between which quantiles are sought: more clusters than some 30 have more, all the nearer to each other."""
 
@@ -224,13 +226,22 @@ class ColumnProfile:
             bend += doubt[1]
         reach = DEVIATIONS * np.sqrt(noise + bend**2)
         rising = (np.maximum.accumulate(beyond) + np.minimum.accumulate(beyond[::-1])[::-1]) / 2.0
-        low, value = _crossing(points, beyond + reach), _crossing(points, rising)
+        low, value = _crossing(points, beyond + reach), self._or_bound(_crossing(points, rising))
         high = -_crossing(-points[::-1], (reach - beyond)[::-1])
         ends = self._values(np.array([low, value, high]))
         if self.column.whole:
             ends = np.clip(np.ceil(ends - 1e-9), np.ceil(self.column.lower), np.floor(self.column.upper))
         low, value, high = ends.tolist()
         return Measured(value, min(low, value), max(high, value))
+
+    def _or_bound(self, value: float) -> float:
+        """Return the bound in the place of a value that lies in the bound's own bin, which is too narrow for anything else: amounts are often none."""
+        lower, upper = self.parts[0].edges[[0, -1]].tolist()
+        first, last = min(part.edges[1] for part in self.parts), max(part.edges[-2] for part in self.parts)
+        narrow = (upper - lower) * _NARROW
+        if value <= first <= lower + narrow:
+            return float(lower)
+        return float(upper) if value > last >= upper - narrow else value
 
     def fitted(self, near: NDArray[np.float64], generator: np.random.Generator) -> NDArray[np.float64]:
         """Return values of a cluster, on the scale of the column, as many in every bin as its histogram says, in the same order.
