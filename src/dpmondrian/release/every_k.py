@@ -29,6 +29,7 @@ from dpmondrian.release.csv_text import csv_text
 from dpmondrian.release.hierarchy import Hierarchy, ward
 from dpmondrian.release.labelling import Labeller
 from dpmondrian.release.measured import Measured, Quality
+from dpmondrian.release.whole import with_shares_of_all
 from dpmondrian.schema import Coordinates
 
 if TYPE_CHECKING:
@@ -192,9 +193,9 @@ class EveryK:
 
     @cached_property
     def _means(self) -> NDArray[np.float64]:
-        """The cells in places, as what clusters are made of: together they have the shares of categories of the release's own clusters."""
+        """The cells in places, as what clusters are made of: together they have the shares of categories of all rows."""
         release, sizes = self._release, np.maximum(self._release.sizes, 1.0)
-        whole = sizes @ release.centres / sizes.sum()
+        whole = with_shares_of_all(release, sizes @ release.centres / sizes.sum())
         agreeing = self._coordinates.agreeing(self._cells.centres, self._cells.sizes, whole)
         return self._grid.places_of(self._coordinates.of_centres(agreeing))
 

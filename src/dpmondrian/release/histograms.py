@@ -110,10 +110,7 @@ class Part:
     @cached_property
     def plausible(self) -> NDArray[np.float64]:
         """The nearest counts that are not negative, with the same total."""
-        falling, total = -np.sort(-self.counts), max(float(self.counts.sum()), 0.0)
-        excess = (np.cumsum(falling) - total) / np.arange(1, len(falling) + 1)
-        nearest: NDArray[np.float64] = np.maximum(self.counts - excess[max((falling > excess).sum(), 1) - 1], 0.0)
-        return nearest
+        return _plausible(self.counts)
 
     @property
     def seen(self) -> NDArray[np.bool_]:
@@ -171,6 +168,8 @@ class ColumnProfile:
     @cached_property
     def counts(self) -> NDArray[np.float64]:
         """Rows in every bin, shape (n_bins,): the nearest numbers to the released ones that are not negative and add up to `size`."""
+        if self.categories:  # all clusters have the same bins: their noise is taken together
+            return _plausible(np.sum([part.counts for part in self.parts], axis=0))
         cumulated = [
             np.interp(self._scale_edges, part.edges, np.append(0.0, np.cumsum(part.plausible))) for part in self.parts
         ]
@@ -295,6 +294,14 @@ class ColumnProfile:
         seen, of_seen = _mean_with_reach([(np.where(part.seen, even, 0.0), part) for (even, _), part in pairs], size)
         low, high = max(seen - of_seen - inside, 0.0), max(whole, 0.0) + reach + inside
         return Measured(*np.sqrt([min(max(value, low), high), min(low, high), high]).tolist())
+
+
+def _plausible(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the nearest counts that are not negative, with the same total."""
+    falling, total = -np.sort(-counts), max(float(counts.sum()), 0.0)
+    excess = (np.cumsum(falling) - total) / np.arange(1, len(falling) + 1)
+    nearest: NDArray[np.float64] = np.maximum(counts - excess[max((falling > excess).sum(), 1) - 1], 0.0)
+    return nearest
 
 
 def _thinned(edges: NDArray[np.float64], most: int) -> NDArray[np.float64]:
