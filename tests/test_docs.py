@@ -291,3 +291,12 @@ def test_the_page_for_officers_signs_and_verifies(tmp_path):
     assert (good.returncode, 'Good "dpmondrian" signature for privacy@hospital.example' in good.stdout) == (0, True)
     DPM(bounds=(0, 100), max_depth=1).fit(np.full((50, 1), 20.0)).save(tmp_path / "published" / "release.json")
     assert run(verify).returncode != 0
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/get-started.md"])
+def test_what_an_attacker_finds_at_epsilon_1_is_not_more_than_a_page_says(page):
+    text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
+    stated = re.search(r"wrongly accuses 1 in 100 .{,80} identifies (?:at most|fewer than) ([\d.]+) in 100", text)
+    model = DPM(epsilon=1.0, delta=1e-7, bounds=(0, 100), random_state=0).fit(np.linspace(0.0, 100.0, 5000)[:, None])
+    assert stated
+    assert 100.0 * model.privacy_.explain().rates[0].true_positives <= float(stated[1])

@@ -78,6 +78,17 @@ def test_answers_become_a_schema(dpm, hospital, tmp_path, answers):
     assert "must be LOW:HIGH. Got 'expensive'" in done.out
 
 
+@pytest.mark.parametrize("is_asked", [True, False])
+def test_other_bounds_keep_the_unit_that_the_name_tells(dpm, hospital, tmp_path, answers, is_asked):
+    out = tmp_path / "schema.toml"
+    answers("", "-", "-", "-", "18:100", "-", "-", "-", "-")
+    done = dpm(
+        "init", hospital, "--delimiter", ";", "--out", out, *([] if is_asked else ["--yes", "--bounds", "age=18:100"])
+    )
+    assert done.code == 0, done.err
+    assert read_schema(out).schema.columns[0] == Column("age", 18, 100, unit="years")
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

@@ -84,6 +84,17 @@ def answers(rows, on_missing="error", resources=None):
     return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in result.items()}
 
 
+@pytest.mark.parametrize("memory", [0, 1500, 4000, 10**6])
+def test_rows_that_are_kept_in_memory_are_no_more_than_allowed(monkeypatch, memory):
+    monkeypatch.setattr(local, "PART_ROWS", 37)
+    with engine_of(some_rows(203), resources=Resources(memory=memory)) as engine:
+        engine.encode(GRID)
+        engine.box_sums([0], MIDDLE[:1])
+        parts = engine._parts
+        kept = [array.get().nbytes for part in parts for array in (part.codes, part.rests) if array.in_memory]
+        assert sum(kept) + sum(part.rows.nbytes for part in parts if part.rows is not None) <= memory
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("n_threads", [1, 5])
 @pytest.mark.parametrize("block_rows", [1, 37, 10**6])

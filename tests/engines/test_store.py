@@ -33,6 +33,15 @@ def test_what_is_kept_comes_back(shapes, most_bytes):
         assert in_memory <= (np.inf if most_bytes is None else most_bytes)
 
 
+@pytest.mark.parametrize(("most_bytes", "fits"), [(None, True), (100, True), (99, False)])
+def test_rows_take_the_place_of_codes_only_as_far_as_memory_allows(most_bytes, fits):
+    with Store(most_bytes) as store:
+        old = [store.keep(np.ones(20, dtype=np.uint8)), store.keep(np.ones(20, dtype=np.uint8))]
+        assert store.exchanged(old, np.ones(100, dtype=np.uint8)) is fits
+        assert [one.get().size for one in old] == ([0, 0] if fits else [20, 20])
+        assert not store.keep(np.ones(61, dtype=np.uint8)).in_memory or most_bytes is None
+
+
 def test_the_file_has_no_name_and_only_its_owner_can_read_it(tmp_path):
     with Store(0, str(tmp_path)) as store:
         store.keep(np.ones(100_000))

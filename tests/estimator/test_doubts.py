@@ -65,6 +65,13 @@ def test_few_rows_are_told_by_their_released_number():
     assert f"with {max(1, round(model.tree_.size[0])):,} rows and this epsilon" in str(warning.message)
 
 
+def test_more_clusters_than_rows_are_told_by_the_number_that_was_asked_for():
+    rows = np.linspace(0.0, 100.0, 3000)[:, None]
+    [(category, sentence)] = told(rows, n_clusters=4000, max_depth=None)
+    assert category is FewRowsWarning
+    assert sentence.startswith("4,000 clusters are more than there are rows (about ")
+
+
 def test_more_clusters_than_rows_and_budget_can_tell_apart():
     """The fit and the planner say so alike, and with as many as they advise both are silent."""
     rows = np.linspace(0.0, 100.0, 20_000)[:, None]

@@ -52,6 +52,28 @@ def places_of(release: Release, table) -> np.ndarray:
     return np.concatenate([block.places().T for block in blocks]).astype(np.int64)
 
 
+@pytest.fixture(scope="module", params=[None, 30])
+def rare(request) -> Release:
+    """Return a release of two plans, among eight that are declared, in one or in many clusters."""
+    rng = np.random.default_rng(2)
+    table = pd.DataFrame({"age": rng.uniform(0, 100, 6000), "plan": np.where(rng.random(6000) < 0.9, "b", "p")})
+    bounds = {"age": (0, 100), "plan": ["b", "p", *"uvwxyz"]}
+    return DPM(bounds=bounds, n_clusters=request.param, random_state=0).fit(table).release_
+
+
+@pytest.mark.parametrize("k", [1, 2, 7, 500])
+def test_segments_have_no_categories_that_nobody_has(rare, k):
+    segments = rare.clusters(k)
+    shares = segments.sizes @ segments.centres[:, 1:] / segments.sizes.sum()
+    assert np.abs(shares - [0.9, 0.1, *[0.0] * 7]).max() < 0.05
+    assert np.allclose(segments.centres[:, 1:].sum(axis=1), 1.0)
+
+
+def test_shares_of_all_rows_do_not_add_up_noise_that_was_cut_off(rare):
+    shares = [share.value for share in rare.profiles.everyone["plan"].shares]
+    assert np.abs(np.array(shares) - [0.9, 0.1, *[0.0] * 7]).max() < 0.05
+
+
 # What there is for every k
 
 
@@ -252,7 +274,8 @@ def test_categories_are_divided_by_what_rows_have(mixed):
         sizes=np.array([4000.0]),
         spread=0.0,
     )
-    clusters = replace(mixed.release_, cells=cells, figures=None).clusters(2)
+    own_centres = np.repeat(cells.centres, mixed.n_clusters_, axis=0)
+    clusters = replace(mixed.release_, cells=cells, centres=own_centres, profiles=None, figures=None).clusters(2)
     np.testing.assert_allclose(clusters.centres[:, 2:], np.eye(3)[:2], atol=1e-9)
     np.testing.assert_allclose(clusters.sizes / clusters.sizes.sum(), [0.7, 0.3])
     table = people()

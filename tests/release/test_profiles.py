@@ -3,9 +3,10 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from dpmondrian import Category, Column, Schema
+from dpmondrian import DPM, Category, Column, Schema
 from dpmondrian.release import Histogram, Measured, Profiles
 from dpmondrian.release.differences import numeric_effects
 from dpmondrian.release.histograms import Part
@@ -266,3 +267,10 @@ def test_many_clusters_are_compared_as_one_pair_after_the_other():
                 weights = weights + (2 * above - (1 + size)) / totals[cluster]
             variance += part.variances(weights)
         assert (effect.size, effect.variance) == pytest.approx((size, variance))
+
+
+@pytest.mark.parametrize("bounds", [(0, 100_000, "int"), (0, 100_000)])
+def test_quartiles_of_amounts_that_are_mostly_none_are_none(bounds):
+    amounts = np.where(np.arange(8000) % 10 < 8, 0, 7000 + np.arange(8000) % 900)
+    model = DPM(bounds={"amount": bounds}, n_clusters=1, random_state=0).fit(pd.DataFrame({"amount": amounts}))
+    assert [quartile.value for quartile in model.release_.profiles.everyone["amount"].quartiles] == [0.0, 0.0, 0.0]

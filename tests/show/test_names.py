@@ -32,7 +32,7 @@ def of_two(column, second):
         (SMOKES, "higher", 0.9, "smokes yes"),
         (SMOKES, "higher", 0.3, "smokes more often yes"),
         (SMOKES, "lower", 0.3, "smokes less often yes"),
-        (SMOKES, "lower", 0.01, "smokes not yes"),
+        (SMOKES, "lower", 0.01, "smokes no"),
     ],
 )
 def test_names_say_no_more_than_the_shares(column, kind, share, name):

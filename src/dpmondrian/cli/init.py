@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -141,33 +142,34 @@ class _Interview:
 
     def column(self, name: str) -> Column | Category | None:
         """Return what a column holds; None if it is to be left out."""
-        from dpmondrian.schema import GivenBounds
-
         if name in self._given:
-            return (
-                GivenBounds({name: self._given[name]})
-                .schema([name], [bool(self.guesses[name].facts.get("whole"))])
-                .columns[0]
-            )
+            return self._described(name, self._given[name])
         proposal = _proposed(name, self.guesses[name])
         return self._asked(name, proposal) if self._asks else proposal
 
     def _asked(self, name: str, proposal: Column | Category | None) -> Column | Category | None:
         """Ask until the answer makes sense."""
         from dpmondrian.exceptions import ParameterError
-        from dpmondrian.schema import GivenBounds, facts_from_text
+        from dpmondrian.schema import facts_from_text
 
         while True:
             answer = _ask(f"{name} ({self.guesses[name].holds})", _in_short(proposal))
             if answer == _in_short(proposal) or answer == "-":
                 return proposal if answer != "-" else None
             try:
-                facts = facts_from_text(name, answer)
-                return (
-                    GivenBounds({name: facts}).schema([name], [bool(self.guesses[name].facts.get("whole"))]).columns[0]
-                )
+                return self._described(name, facts_from_text(name, answer))
             except ParameterError as error:
                 say(f"  {str(error).partition(' Write NAME=')[0]}")
+
+    def _described(self, name: str, facts: Any) -> Column | Category:
+        """Return the column that an answer describes, with what the type says; numbers keep the unit that the name tells."""
+        from dpmondrian.schema import Column, GivenBounds
+
+        known = self.guesses[name].facts
+        column = GivenBounds({name: facts}).schema([name], [bool(known.get("whole"))]).columns[0]
+        if isinstance(column, Column) and column.notation is None and not column.unit:
+            return replace(column, unit=str(known.get("unit", "")))
+        return column
 
 
 def _ask(question: str, default: Any) -> Any:

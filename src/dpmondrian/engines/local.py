@@ -26,7 +26,7 @@ from dpmondrian.tables import PART_ROWS, PersonLimit, Progress, Stream, Table
 class _Part:
     """A block as it is kept, with the nodes of its rows after the first `n_moves` moves.
 
-    Once places are asked for, `rows` are kept in memory instead of codes and rests, unless these are in a file.
+    Once places are asked for, `rows` are kept in memory instead of codes and rests, if they fit there and these are not in a file.
     """
 
     codes: Kept
@@ -174,10 +174,8 @@ class LocalEngine(Engine):
         if not needs_rests:
             return CodedBlock.of(self._grid, codes, np.empty((0, codes.shape[1]), dtype=np.uint8))
         block = CodedBlock.of(self._grid, codes, part.rests.get()).by_row()
-        if part.codes.in_memory and part.rests.in_memory:
+        if self._store.exchanged((part.codes, part.rests), block.rows):
             part.rows = block.rows
-            for kept in (part.codes, part.rests):
-                kept.put(np.empty(0, dtype=np.uint8))
         return block
 
     def places(self) -> NDArray[np.float64]:

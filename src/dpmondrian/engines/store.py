@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
@@ -29,9 +29,9 @@ class Resources:
     Attributes
     ----------
     memory : int or None
-        Bytes of encoded rows to keep in memory; most values take two bytes. The rest goes to an unnamed temporary file that only
-        its owner can read. If None, 1 GiB for streamed tables, and no limit for tables in memory, whose codes are smaller than
-        the tables themselves. Reading and counting need a few hundred megabytes in addition.
+        Bytes of encoded rows to keep in memory; most values take two bytes, a row at least 16. The rest goes to an unnamed temporary
+        file that only its owner can read. If None, 1 GiB for streamed tables, and no limit for tables in memory. Reading and counting
+        need a few hundred megabytes in addition.
     threads : int or None
         Maximum number of threads. If None, one per core, up to eight.
     folder : str, path or None
@@ -122,6 +122,19 @@ class Store:
         kept = _InFile(self._file.fileno(), begin, array.shape, array.dtype)
         kept.put(array)
         return kept
+
+    def exchanged(self, old: Sequence[Kept], array: NDArray[Any]) -> bool:
+        """Return whether an array may be held in memory in the place of others that are there, which are then forgotten."""
+        if not all(kept.in_memory for kept in old):
+            return False
+        with self._lock:
+            in_memory = self._in_memory + array.nbytes - sum(kept.get().nbytes for kept in old)
+            if self._most_bytes is not None and in_memory > self._most_bytes:
+                return False
+            self._in_memory = in_memory
+        for kept in old:
+            kept.put(np.empty(0, dtype=np.uint8))
+        return True
 
     def _opened(self) -> Any:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,13 +115,11 @@ def _too_many(design: Design) -> list[Doubt]:
     needed = clear_size(design)
     if design.settings.finds_k or needed <= design.cluster_rows:
         return []
-    values = {
-        "clusters": design.expected_clusters,
-        "rows": design.cluster_rows,
-        "needed": needed,
-        "most": max(1, int(design.n_rows / needed)),
-    }
-    return [Doubt("many_clusters", values=values)]
+    asked, most = design.settings.n_clusters or design.expected_clusters, max(1, int(design.n_rows / needed))
+    values: dict[str, Any] = {"clusters": asked, "needed": needed, "most": most}
+    if asked > design.n_rows:
+        return [Doubt("more_clusters_than_rows", values={**values, "rows": float(design.n_rows)})]
+    return [Doubt("many_clusters", values={**values, "rows": design.cluster_rows})]
 
 
 def _too_few(n_rows: int, needed: float) -> list[Doubt]:

@@ -30,6 +30,7 @@ from dpmondrian.release.statement import (
     unit_of,
 )
 from dpmondrian.release.tree import Condition, Rule, Tree
+from dpmondrian.release.whole import with_shares_of_all
 
 __all__ = [
     "ADD_OR_REMOVE",
@@ -67,4 +68,5 @@ __all__ = [
     "text_of",
     "today",
     "unit_of",
+    "with_shares_of_all",
 ]

@@ -160,16 +160,17 @@ def category_effects(parts: Sequence[Part]) -> list[Effect]:
 
 def numeric_effects(parts: Sequence[Part]) -> list[Effect]:
     """Return Cliff's delta of every cluster against all rows: how much more often its rows are above than below those of the table."""
-    grid, bins = np.unique(np.concatenate([part.edges for part in parts])), _Bins.of(parts)
+    grid = np.unique(np.concatenate([part.edges for part in parts]))
+    bins = _Bins.of(parts, grid)
     totals = np.array([max(float(part.counts.sum()), 1.0) for part in parts])
     whole, every = float(totals.sum()), np.zeros(len(grid))
     for part in parts:
         every += part.cumulated(grid)
-    above_every = bins.means(every / whole, grid)
+    above_every = bins.means(every / whole)
     effects = []
     for part, total, own in zip(parts, totals.tolist(), bins.slices, strict=True):
         size = 2.0 * float((part.counts / total) @ above_every[own]) - 1.0
-        weights = (1.0 - size - 2.0 * bins.means(part.cumulated(grid) / total, grid)) / whole
+        weights = (1.0 - size - 2.0 * bins.means(part.cumulated(grid) / total)) / whole
         weights[own] += (2.0 * above_every[own] - (1.0 + size)) / total
         effects.append(Effect(min(max(size, -1.0), 1.0), bins.variance(weights)))
     return effects
@@ -184,16 +185,18 @@ def _variances_of(parts: Sequence[Part]) -> tuple[NDArray[np.float64], NDArray[n
 class _Bins:
     """The bins of all parts in one row, so that many clusters are compared without a step for each pair of them."""
 
-    edges: tuple[NDArray[np.float64], NDArray[np.float64]]  # lower and upper
+    grid: NDArray[np.float64]  # all edges
+    ends: tuple[NDArray[np.int64], NDArray[np.int64]]  # which of these are the lower and the upper ones
     firsts: NDArray[np.int64]  # of each part
     sizes: NDArray[np.int64]
     noise: tuple[NDArray[np.float64], NDArray[np.float64]]
 
     @classmethod
-    def of(cls, parts: Sequence[Part]) -> _Bins:
+    def of(cls, parts: Sequence[Part], grid: NDArray[np.float64]) -> _Bins:
         lower, upper = (np.concatenate([part.edges[end] for part in parts]) for end in (slice(-1), slice(1, None)))
         sizes = np.array([len(part.counts) for part in parts])
-        return cls((lower, upper), np.cumsum(sizes) - sizes, sizes, _variances_of(parts))
+        ends = np.searchsorted(grid, lower), np.searchsorted(grid, upper)
+        return cls(grid, ends, np.cumsum(sizes) - sizes, sizes, _variances_of(parts))
 
     @property
     def slices(self) -> list[slice]:
@@ -202,13 +205,11 @@ class _Bins:
             slice(first, first + size) for first, size in zip(self.firsts.tolist(), self.sizes.tolist(), strict=True)
         ]
 
-    def means(self, values: NDArray[np.float64], grid: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the means over every bin of a function that is given on a grid of all edges."""
-        area = np.append(0.0, np.cumsum(np.diff(grid) * (values[1:] + values[:-1]) / 2.0))
-        lower, upper = self.edges
-        means: NDArray[np.float64] = (area[np.searchsorted(grid, upper)] - area[np.searchsorted(grid, lower)]) / (
-            upper - lower
-        )
+    def means(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the means over every bin of a function that is given on the grid."""
+        area = np.append(0.0, np.cumsum(np.diff(self.grid) * (values[1:] + values[:-1]) / 2.0))
+        lower, upper = self.ends
+        means: NDArray[np.float64] = (area[upper] - area[lower]) / (self.grid[upper] - self.grid[lower])
         return means
 
     def variance(self, weights: NDArray[np.float64]) -> float:

@@ -30,6 +30,10 @@ _EXPECTED_OFF = 0.5
 _LARGEST_COUNT = 2**62
 _MOST_EDGES = 33
 """Of the histogram of all rows, whose clusters have bins of their own."""
+_NARROW = 2.0**-15
+"""Part of its range that the own bin of a bound takes at most."""
+_MOST_LOOKED_AT = 512
+"""Edges between which quantiles are sought: more clusters than some 30 have more, all the nearer to each other."""
 
 
 @dataclass(frozen=True)
@@ -109,10 +113,7 @@ class Part:
     @cached_property
     def plausible(self) -> NDArray[np.float64]:
         """The nearest counts that are not negative, with the same total."""
-        falling, total = -np.sort(-self.counts), max(float(self.counts.sum()), 0.0)
-        excess = (np.cumsum(falling) - total) / np.arange(1, len(falling) + 1)
-        nearest: NDArray[np.float64] = np.maximum(self.counts - excess[max((falling > excess).sum(), 1) - 1], 0.0)
-        return nearest
+        return _plausible(self.counts)
 
     @property
     def seen(self) -> NDArray[np.bool_]:
@@ -160,8 +161,7 @@ class ColumnProfile:
     def _scale_edges(self) -> NDArray[np.float64]:
         """The edges of all parts together, thinned out if they are many."""
         edges = np.unique(np.concatenate([part.edges for part in self.parts]))
-        chosen = np.unique(np.linspace(0, len(edges) - 1, min(len(edges), _MOST_EDGES)).round().astype(np.int64))
-        return edges if len(self.parts) == 1 or self.categories else edges[chosen]
+        return edges if len(self.parts) == 1 or self.categories else _thinned(edges, _MOST_EDGES)
 
     @property
     def edges(self) -> NDArray[np.float64] | None:
@@ -171,6 +171,8 @@ class ColumnProfile:
     @cached_property
     def counts(self) -> NDArray[np.float64]:
         """Rows in every bin, shape (n_bins,): the nearest numbers to the released ones that are not negative and add up to `size`."""
+        if self.categories:  # all clusters have the same bins: their noise is taken together
+            return _plausible(np.sum([part.counts for part in self.parts], axis=0))
         cumulated = [
             np.interp(self._scale_edges, part.edges, np.append(0.0, np.cumsum(part.plausible))) for part in self.parts
         ]
@@ -215,7 +217,7 @@ class ColumnProfile:
     def quantile(self, share: float) -> Measured:
         """Return the value up to which this share of the rows lies. The interval holds noise and the width of bins."""
         assert isinstance(self.column, Column)
-        edges = np.unique(np.concatenate([part.edges for part in self.parts]))
+        edges = _thinned(np.unique(np.concatenate([part.edges for part in self.parts])), _MOST_LOOKED_AT)
         steps = np.arange(_POINTS) / _POINTS
         points = np.append((edges[:-1, None] + np.diff(edges)[:, None] * steps).ravel(), edges[-1])
         beyond, noise, bend = np.zeros((3, len(points)))
@@ -226,13 +228,22 @@ class ColumnProfile:
             bend += doubt[1]
         reach = DEVIATIONS * np.sqrt(noise + bend**2)
         rising = (np.maximum.accumulate(beyond) + np.minimum.accumulate(beyond[::-1])[::-1]) / 2.0
-        low, value = _crossing(points, beyond + reach), _crossing(points, rising)
+        low, value = _crossing(points, beyond + reach), self._or_bound(_crossing(points, rising))
         high = -_crossing(-points[::-1], (reach - beyond)[::-1])
         ends = self._values(np.array([low, value, high]))
         if self.column.whole:
             ends = np.clip(np.ceil(ends - 1e-9), np.ceil(self.column.lower), np.floor(self.column.upper))
         low, value, high = ends.tolist()
         return Measured(value, min(low, value), max(high, value))
+
+    def _or_bound(self, value: float) -> float:
+        """Return the bound in the place of a value that lies in the bound's own bin, which is too narrow for anything else: amounts are often none."""
+        lower, upper = self.parts[0].edges[[0, -1]].tolist()
+        first, last = min(part.edges[1] for part in self.parts), max(part.edges[-2] for part in self.parts)
+        narrow = (upper - lower) * _NARROW
+        if value <= first <= lower + narrow:
+            return float(lower)
+        return float(upper) if value > last >= upper - narrow else value
 
     def fitted(self, near: NDArray[np.float64], generator: np.random.Generator) -> NDArray[np.float64]:
         """Return values of a cluster, on the scale of the column, as many in every bin as its histogram says, in the same order.
@@ -286,6 +297,19 @@ class ColumnProfile:
         seen, of_seen = _mean_with_reach([(np.where(part.seen, even, 0.0), part) for (even, _), part in pairs], size)
         low, high = max(seen - of_seen - inside, 0.0), max(whole, 0.0) + reach + inside
         return Measured(*np.sqrt([min(max(value, low), high), min(low, high), high]).tolist())
+
+
+def _plausible(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the nearest counts that are not negative, with the same total."""
+    falling, total = -np.sort(-counts), max(float(counts.sum()), 0.0)
+    excess = (np.cumsum(falling) - total) / np.arange(1, len(falling) + 1)
+    nearest: NDArray[np.float64] = np.maximum(counts - excess[max((falling > excess).sum(), 1) - 1], 0.0)
+    return nearest
+
+
+def _thinned(edges: NDArray[np.float64], most: int) -> NDArray[np.float64]:
+    """Return at most so many of these edges, the first and the last among them."""
+    return edges[np.unique(np.linspace(0, len(edges) - 1, min(len(edges), most)).round().astype(np.int64))]
 
 
 def _squares(edges: NDArray[np.float64], whole: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.release import Clusters, Release
+from dpmondrian.release import Clusters, Release, with_shares_of_all
 from dpmondrian.schema import Coordinates, Indicator
 
 Groups = Release | Clusters
@@ -34,7 +34,7 @@ def everyone(release: Release) -> Everyone:
     coordinates, weight = Coordinates(release.schema), _weights(release.sizes)
     places = coordinates.of_centres(release.centres)
     errors = coordinates.of_errors(release.centre_errors, release.centres)
-    place, error = weight @ places, np.sqrt(weight**2 @ errors**2)
+    place, error = with_shares_of_all(release, weight @ places), np.sqrt(weight**2 @ errors**2)
     centres = coordinates.values(place[None])
     return Everyone(centres[0], coordinates.errors(error[None], centres)[0], place, _deviation(release, place))
 

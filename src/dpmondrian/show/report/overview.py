@@ -166,12 +166,12 @@ class _Table:
         return Block(shown.tree.categories[first][0], lines, weight, len(group) - len(lines))
 
     def _line(self, j: int, name: str, note: str = "") -> Line:
-        shades = ["", *map(shade, self.level[:, j].tolist())]
+        shades = ["", *map(shade, self.level[: self.n_shown, j].tolist())]
         cells = [Cell(*texts, colour) for texts, colour in zip(self._texts(j), shades, strict=True)]
-        return Line(name, note, tuple(cells[: self.n_shown + 1]), self._about(j))
+        return Line(name, note, tuple(cells), self._about(j))
 
     def _texts(self, j: int) -> Iterator[tuple[str, str]]:
-        """Give medians and middle halves, shares, or means: of all rows, then of every group."""
+        """Give medians and middle halves, shares, or means: of all rows, then of every group that is shown."""
         profiles = list(self._profiles(j))
         column = self.shown.centre_columns[j]
         if profiles and isinstance(column, Indicator):
@@ -179,8 +179,8 @@ class _Table:
         if profiles and not is_share(column):
             words = self.shown.words
             return ((middle, half_text(low, high, words)) for low, middle, high in quartile_texts(profiles))
-        values = [float(self.every.centres[j]), *self.groups.centres[:, j].tolist()]
-        errors = [float(self.every.errors[j]), *self.groups.centre_errors[:, j].tolist()]
+        values = [float(self.every.centres[j]), *self.groups.centres[: self.n_shown, j].tolist()]
+        errors = [float(self.every.errors[j]), *self.groups.centre_errors[: self.n_shown, j].tolist()]
         if is_share(column):
             typical = sorted(errors)[len(errors) // 2]
             return ((share_text(value, typical), "") for value in values)
@@ -188,12 +188,12 @@ class _Table:
         return ((written(column, value, places), "") for value, places in zip(values, decimals, strict=True))
 
     def _profiles(self, j: int) -> Iterator[ColumnProfile]:
-        """Give the profiles of a column: of all rows, then of every cluster; none of segments."""
+        """Give the profiles of a column: of all rows, then of every cluster that is shown; none of segments."""
         release, column = self.shown.release, self.shown.centre_columns[j]
         name = column.of if isinstance(column, Indicator) else column.name
         if isinstance(self.groups, Release) and release.profiles and name in release.profiles.names:
             yield release.profiles.everyone[name]
-            yield from (own[name] for own in release.profiles.clusters)
+            yield from (own[name] for own in release.profiles.clusters[: self.n_shown])
 
     def _about(self, j: int) -> str:
         """Return in words where a line differs from all rows most, for those who do not see its colours."""

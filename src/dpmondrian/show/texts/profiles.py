@@ -72,6 +72,12 @@ def yes_word(profile: ColumnProfile) -> str | None:
     return column.notation.yes[0] if isinstance(column, Column) and isinstance(column.notation, YesNo) else None
 
 
+def _no_word(profile: ColumnProfile) -> str | None:
+    """Return the word for no, likewise."""
+    column = profile.column
+    return column.notation.no[0] if isinstance(column, Column) and isinstance(column.notation, YesNo) else None
+
+
 def share_in(profile: ColumnProfile, category: str) -> float:
     """Return the share of a category, or of yes."""
     return _share(profile, category).value
@@ -154,7 +160,9 @@ def _sign(difference: Difference, words: Words, with_range: bool) -> str:
     if category is None:
         key = "name.range" if with_range else f"name.{difference.kind}"
         return words(key, name=name, own=middle_half(difference.own, words))
-    share = share_in(difference.own, category)
+    share, no = share_in(difference.own, category), _no_word(difference.own)
+    if no is not None and share < _HARDLY:
+        return words("name.more", name=name, category=clean(no, 24))
     if difference.is_more:
         key = "name.more" if share > _MOSTLY else "name.more_often"
     else:

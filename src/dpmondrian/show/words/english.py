@@ -357,6 +357,10 @@ _FORECAST: dict[str, Text] = {
         "{clusters} clusters have about {rows} {counted} each, and about {needed} are needed to stand out from the noise: many of them would be "
         "noise. Ask for at most {most} clusters, increase epsilon, or collect more {counted}."
     ),
+    "doubt.more_clusters_than_rows": (
+        "{clusters} clusters are more than there are {counted} (about {rows}), and a cluster needs about {needed} to stand out from the noise. Ask for "
+        "at most {most} clusters, increase epsilon, or collect more {counted}."
+    ),
     "doubt.blurred_centres": (
         "the errors of the centres will exceed the width of the clusters ({columns}). Increase epsilon, use fewer columns, or "
         "collect more {counted}."
