@@ -198,3 +198,16 @@ def test_bounds_and_categories_that_fit_nothing_are_told_by_what_was_released():
     assert small.startswith("Hardly any value of column plan is one of its declared categories")
     (high,) = misfits_of(table, {**good, "age": (0, 5)})
     assert "at or above its upper bound" in high
+
+
+def test_bounds_that_clip_most_rows_at_both_ends_are_told_by_the_profiles():
+    rng = np.random.default_rng(0)
+    table = {
+        "age": rng.uniform(18, 90, 20_000),
+        "paid": rng.exponential(500, 20_000) * (rng.random(20_000) < 0.3),
+        "ill": rng.integers(0, 2, 20_000),
+    }
+    good = {"age": (0, 120), "paid": (0, 2000), "ill": (0, 1, "int")}
+    assert misfits_of(pa.table(table), good) == []
+    (narrow,) = misfits_of(pa.table(table), {**good, "age": (30, 45)})
+    assert re.match(r"About 7\d % of the values of column age lie at or beyond its bounds", narrow)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,11 @@ __all__ = ["doubts_of", "few_rows", "misfits", "noisy_rows", "was_findable"]
 _NEARLY_ALL = 0.95  # share of rows in no declared category
 _NEAR_BOUND = 0.01  # part of the range: a column whose centres are all so close to one end says nothing
 _CLEAR_ERROR = 0.02  # part of the range: with larger errors, centres do not show where the rows are
+_MANY, _SOME = (
+    0.5,
+    0.05,
+)  # shares of rows at both bounds together, and at each: amounts are often none, but seldom as much as may be, too
+_OWN_BINS = 20  # columns of no more values have a bin for each, and many rows may have the last one
 
 
 def doubts_of(forecast: Forecast) -> list[Doubt]:
@@ -55,11 +61,11 @@ def few_rows(release: Release) -> list[Doubt]:
 
 
 def misfits(release: Release) -> list[Doubt]:
-    """Return the columns whose bounds or categories do not fit the rows, as far as released centres show it.
+    """Return the columns whose bounds or categories do not fit the rows, as far as released centres and profiles show it.
 
     Privacy
     -------
-    Centres, their errors and sizes are released; all else is public.
+    Centres, their errors, sizes and profiles are released; all else is public.
     """
     weights = np.maximum(release.sizes, 0.0) + 1e-9
     shares = weights / weights.sum()
@@ -72,7 +78,8 @@ def misfits(release: Release) -> list[Doubt]:
                 found.append(Doubt("no_category", values={"column": (column.of,)}))
         elif not isinstance(column.notation, YesNo) and error < _CLEAR_ERROR * (column.upper - column.lower):
             found += _at_a_bound(column, centres)
-    return found
+    told = {doubt.values["column"][0] for doubt in found}
+    return found + [doubt for doubt in _at_both_bounds(release) if doubt.values["column"][0] not in told]
 
 
 def _at_a_bound(column: Column, centres: NDArray[np.float64]) -> list[Doubt]:
@@ -85,6 +92,20 @@ def _at_a_bound(column: Column, centres: NDArray[np.float64]) -> list[Doubt]:
         if (distance < near).all():
             return [Doubt(f"at_{name}_bound", values={"column": (column.name,)})]
     return []
+
+
+def _at_both_bounds(release: Release) -> Iterator[Doubt]:
+    """Yield a doubt for each column of which profiles show many rows at its bounds, to which they were clipped."""
+    for profile in release.profiles.everyone.columns if release.profiles is not None else ():
+        column = profile.column
+        if not isinstance(column, Column) or (column.whole and column.range < _OWN_BINS):
+            continue
+        size, noise = max(profile.size, 1.0), math.sqrt(math.fsum(part.variance for part in profile.parts))
+        ends = [
+            max(math.fsum(float(part.counts[b]) for part in profile.parts) - 2.0 * noise, 0.0) / size for b in (0, -1)
+        ]
+        if min(ends) > _SOME and sum(ends) > _MANY:
+            yield Doubt("at_both_bounds", values={"column": (column.name,), "share": round(100.0 * sum(ends))})
 
 
 def was_findable(release: Release) -> Findable | None:

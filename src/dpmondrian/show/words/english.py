@@ -371,6 +371,10 @@ _FORECAST: dict[str, Text] = {
     "doubt.at_upper_bound": (
         "Nearly all values of column {column} lie at or above its upper bound, judging by the released centres. Check the bounds and the unit."
     ),
+    "doubt.at_both_bounds": (
+        "About {share} % of the values of column {column} lie at or beyond its bounds, judging by the released profiles. Widen the bounds to "
+        "what is possible."
+    ),
     "doubt.no_category": (
         "Hardly any value of column {column} is one of its declared categories, judging by the released shares. Check how they are "
         "written: upper and lower case are different."
