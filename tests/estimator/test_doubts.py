@@ -210,4 +210,5 @@ def test_bounds_that_clip_most_rows_at_both_ends_are_told_by_the_profiles():
     good = {"age": (0, 120), "paid": (0, 2000), "ill": (0, 1, "int")}
     assert misfits_of(pa.table(table), good) == []
     (narrow,) = misfits_of(pa.table(table), {**good, "age": (30, 45)})
-    assert re.match(r"About 7\d % of the values of column age lie at or beyond its bounds", narrow)
+    [share] = re.findall(r"About (\d+) % of the values of column age lie at or beyond its bounds", narrow)
+    assert abs(int(share) - 79) <= 2  # 57 of 72 years
