@@ -71,8 +71,9 @@ TOGETHER = {
 }
 """Files that need something that takes long to start: one process runs all of them."""
 FIRST = (
-    *("Spark", "Chromium", "Dask"),
+    *("Spark", "Chromium"),
     "lab/tests/peers/test_peers.py",
+    "Dask",
     "tests/privacy/test_neighbours.py",
     "lab/tests/peers/test_max_cover.py",
     "lab/tests/audit/test_page.py",
@@ -83,6 +84,14 @@ FIRST = (
     "tests/fuzz/test_hostile_releases.py",
 )
 """What takes longest; begun last, it would keep one process busy while the others have nothing left to do."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config):
+    """Have one process more than processors for a run of all tests: those with clusters, browsers and servers mostly wait for them."""
+    if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ or config.option.markexpr == "not slow":
+        return None
+    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else None
 
 
 @pytest.hookimpl(optionalhook=True)

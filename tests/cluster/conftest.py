@@ -1,5 +1,7 @@
 """A Spark with two executors and a Dask with two workers, each a process of its own, started once and ended after the last test here.
 
+Tests that kill workers of Dask have a Dask of their own.
+
 Files of tests begin with test_spark or test_dask: that is how pytest-xdist gives them to the process with that cluster.
 """
 
@@ -10,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import warnings
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -25,6 +28,14 @@ rootLogger.appenderRef.file.ref = file
 """
 """Of Spark: driver and executors write what went wrong to one file, and nothing else."""
 
+ON_A_BUSY_MACHINE = {
+    "distributed.worker.profile.enabled": False,  # it looks a hundred times a second what goes on
+    # Dask gives workers up that do not come back, connect or answer in time; here each of them may take its time.
+    "distributed.deploy.lost-worker-timeout": "1 day",
+    "distributed.comm.timeouts.connect": "10 minutes",
+    "distributed.comm.timeouts.tcp": "10 minutes",
+    "distributed.scheduler.worker-ttl": None,
+}
 
 ROOT = Path(__file__).parents[2]
 """Functions of tests are found there by name; and beside it the package that is tested, whichever is installed."""
@@ -52,8 +63,11 @@ def spark(tmp_path_factory):
     for name in ("conf", "temporary"):
         (home / name).mkdir()
     (home / "conf" / "log4j2.properties").write_text(LOGGING.format(file=home / "errors.log"))
-    # The tests are short: a compiler that begins soon is worth more than one that optimises.
-    java_options = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Djava.io.tmpdir={home / 'temporary'}"
+    # The tests are short: a compiler that begins soon is worth more than one that optimises, and classes are not verified.
+    java_options = (
+        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+    )
+    java_options += f" -Djava.io.tmpdir={home / 'temporary'}"
     settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -64,6 +78,7 @@ def spark(tmp_path_factory):
         "spark.driver.extraJavaOptions": java_options,
         "spark.executor.extraJavaOptions": java_options,
         "spark.executorEnv.PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / "src"))),
+        "spark.python.daemon.module": "tests.cluster.spark_daemon",
         "spark.sql.warehouse.dir": str(home / "warehouse"),
         "spark.sql.shuffle.partitions": "4",
         "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
@@ -151,20 +166,14 @@ def executors(spark):
     return running
 
 
-@pytest.fixture(scope="package")
-def dask_client(tmp_path_factory):
-    """Return a client of two Dask workers, which are processes; everything on the loopback interface."""
+@contextmanager
+def dask_of_two_workers(folder):
+    """Yield a client of two Dask workers, which are processes; everything on the loopback interface."""
     distributed = pytest.importorskip("dask.distributed", reason="Needs the extra 'dask'.")
     import dask
 
     with (
-        dask.config.set(
-            {
-                "distributed.worker.profile.enabled": False,  # it looks a hundred times a second what goes on
-                # A lost worker is looked for after this time and given up if absent: one that a later test has just killed, too.
-                "distributed.deploy.lost-worker-timeout": "1 day",
-            }
-        ),
+        dask.config.set(ON_A_BUSY_MACHINE),
         distributed.LocalCluster(
             n_workers=2,
             threads_per_worker=1,
@@ -172,9 +181,23 @@ def dask_client(tmp_path_factory):
             host="127.0.0.1",
             dashboard_address="127.0.0.1:0",
             memory_limit="2GiB",
-            local_directory=str(tmp_path_factory.mktemp("dask")),
+            local_directory=str(folder),
             silence_logs="CRITICAL",
         ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
+        yield client
+
+
+@pytest.fixture(scope="package")
+def dask_client(tmp_path_factory):
+    """Return a client of two Dask workers, of which no test kills one."""
+    with dask_of_two_workers(tmp_path_factory.mktemp("dask")) as client:
+        yield client
+
+
+@pytest.fixture
+def mortal_dask_client(tmp_path):
+    """Return a client of two Dask workers of this test alone, which may kill them: no other test depends on whether they come back."""
+    with dask_of_two_workers(tmp_path / "dask") as client:
         yield client

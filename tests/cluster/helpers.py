@@ -70,12 +70,6 @@ def fit_error(table, parameters):
     return error_of(DPM(**parameters).fit, table)
 
 
-def wait_for_workers(client):
-    """Wait until a Dask cluster has its two workers, each with a guard that would start it again."""
-    client.wait_for_workers(2, timeout=600)
-    wait_until(lambda: {"running"} == set(client.run(lambda dask_worker: dask_worker.status.name, nanny=True).values()))
-
-
 @contextmanager
 def interrupted_once(file):
     """Interrupt this process, as Ctrl-C does, when a file appears; no library's own handler takes part."""

@@ -17,7 +17,7 @@ from ..engines.test_same_release import SETTINGS, columns_of, digest, parameters
 from ..privacy.kept_rows import kept_per_value  # noqa: TID252
 from ..privacy.test_identities import ALIKE, visits_of  # noqa: TID252
 from .counting import counted, times_made
-from .helpers import VALUE, WORD, at_draw, error_of, fit_error, n_draws_of, noted_draws, two_groups, wait_for_workers
+from .helpers import VALUE, WORD, at_draw, error_of, fit_error, n_draws_of, noted_draws, two_groups
 
 dask = pytest.importorskip("dask", reason="Needs the extra 'dask'.")
 dd = pytest.importorskip("dask.dataframe", reason="Needs the extra 'dask'.")
@@ -39,11 +39,9 @@ def scheduler(request):
 
 @pytest.fixture
 def workers(dask_client):
-    """Return the client, of a cluster that has both workers before and after the test."""
-    wait_for_workers(dask_client)
+    """Run the test on the workers of a cluster, and return its client."""
     with dask_client.as_current():
         yield dask_client
-    wait_for_workers(dask_client)
 
 
 def table_for(parameters, n_rows=3000):
@@ -140,21 +138,23 @@ def kill_worker(client):
     os.kill(client.run(os.getpid, workers=[worker])[worker], signal.SIGKILL)
 
 
-def test_a_lost_worker_changes_nothing(workers, tmp_path, monkeypatch):
+def test_a_lost_worker_changes_nothing(mortal_dask_client, tmp_path, monkeypatch):
     """The release is that of memory, and no noise is drawn twice."""
     parameters = parameters_of("persons")
     table = table_for(parameters)
-    frame = table.to_pandas()
-    parts = dd.from_pandas(frame, npartitions=4).map_partitions(counted, str(tmp_path), meta=frame[:0])
+    frame, folder = table.to_pandas(), tmp_path / "made"
+    folder.mkdir()
+    parts = dd.from_pandas(frame, npartitions=4).map_partitions(counted, str(folder), meta=frame[:0])
     made, expected, draws = [], digest(table, parameters), noted_draws(monkeypatch)
 
     def kill():
-        made.append(times_made(tmp_path))
-        kill_worker(workers)
+        made.append(times_made(folder))
+        kill_worker(mortal_dask_client)
 
-    model = DPM(**parameters).fit(parts, progress=at_draw(9, kill))
+    with mortal_dask_client.as_current():
+        model = DPM(**parameters).fit(parts, progress=at_draw(9, kill))
     assert made == [4]
-    assert times_made(tmp_path) > 4  # what the worker held was made again
+    assert times_made(folder) > 4  # what the worker held was made again
     assert len(set(draws)) == len(draws) == n_draws_of(model)
     assert model.release_.digest() == expected
 

@@ -72,6 +72,7 @@ def test_more_clusters_than_rows_are_told_by_the_number_that_was_asked_for():
     assert sentence.startswith("4,000 clusters are more than there are rows (about ")
 
 
+@pytest.mark.slow
 def test_more_clusters_than_rows_and_budget_can_tell_apart():
     """The fit and the planner say so alike, and with as many as they advise both are silent."""
     rows = np.linspace(0.0, 100.0, 20_000)[:, None]

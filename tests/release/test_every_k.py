@@ -212,6 +212,7 @@ def few_cells() -> DPM:
     return DPM(bounds=(0, 100), epsilon=0.5, random_state=0).fit(blobs(1500))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["few_cells", "mixed"])
 def test_more_clusters_than_cells(name, request):
     release = request.getfixturevalue(name).release_

@@ -34,6 +34,7 @@ def test_bounds_of_other_people_are_refused():
     assert known.schema.bounds_epsilon(3, "patient") == 0.1, "a person is protected whatever is kept of their rows"
 
 
+@pytest.mark.slow
 def test_a_schema_file_brings_the_cost_of_its_bounds(serve, people):
     server = serve()
     people(server.folder / "people.csv")

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from dpmondrian_lab.audit import perform
+from dpmondrian_lab.audit import page, perform
 from dpmondrian_lab.audit.catalogue import SUBJECTS
 from dpmondrian_lab.audit.page import page_text, summary_rows, verdict, write_audit
 from dpmondrian_lab.audit.perform import AuditRow, Effort, run_audit, wrong_rows
@@ -170,6 +170,12 @@ def finished(monkeypatch, rows):
     return put
 
 
+@pytest.fixture
+def no_figures(monkeypatch):
+    """Let the page be written without its figures, which take seconds and of which another test looks at every byte."""
+    monkeypatch.setattr(page, "_draw", lambda *arguments: [])
+
+
 @pytest.mark.slow
 def test_the_command_prints_verdicts_and_writes_the_page(dpm, finished, rows, tmp_path):
     asked = finished(rows)
@@ -182,7 +188,7 @@ def test_the_command_prints_verdicts_and_writes_the_page(dpm, finished, rows, tm
 
 
 @pytest.mark.slow
-def test_the_command_fails_if_something_of_ours_is_wrong(dpm, finished, rows, tmp_path):
+def test_the_command_fails_if_something_of_ours_is_wrong(dpm, finished, rows, no_figures, tmp_path):
     finished([replace(rows[0], subject="dpm", ok=False), *rows])
     code, _, err = dpm("audit", "--quick", "--out", tmp_path / "page")
     assert code == 1
@@ -190,7 +196,7 @@ def test_the_command_fails_if_something_of_ours_is_wrong(dpm, finished, rows, tm
 
 
 @pytest.mark.slow
-def test_json_for_machines(dpm, finished, rows, tmp_path):
+def test_json_for_machines(dpm, finished, rows, no_figures, tmp_path):
     finished(rows)
     code, out, _ = dpm("audit", "--quick", "--out", tmp_path / "page", "--json")
     assert code == 0

@@ -35,7 +35,7 @@ for (const button of document.querySelectorAll("button[data-once]")) {
 
 // A part of the page that follows an input: only the latest answer is shown, and one question is asked at a time.
 const follower = (target, address) => {
-  let wanted = null, asking = false;
+  let wanted = null, latest = null, asking = false;
   const ask = async () => {
     if (asking) return;
     asking = true;
@@ -44,16 +44,17 @@ const follower = (target, address) => {
       wanted = null;
       const began = performance.now();
       const answer = await fetch(now).catch(() => null);
-      if (answer && answer.ok) {
-        target.innerHTML = await answer.text();
+      const text = answer && answer.ok ? await answer.text().catch(() => null) : null;
+      if (text !== null) {
+        target.innerHTML = text;
         target.dataset.milliseconds = Math.round(performance.now() - began);
         target.dataset.shown = now;
-        if (target.querySelector("[data-again]")) setTimeout(() => { if (target.dataset.shown === now && wanted === null) { wanted = now; ask(); } }, 300);
+        if (target.querySelector("[data-again]")) setTimeout(() => { if (latest === now) { wanted = now; ask(); } }, 300);
       }
     }
     asking = false;
   };
-  return (query) => { wanted = address + query; ask(); };
+  return (query) => { wanted = latest = address + query; ask(); };
 };
 
 const plan = document.getElementById("plan-form");
