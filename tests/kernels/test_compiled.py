@@ -9,7 +9,7 @@ import pytest
 
 from dpmondrian.dpm.scores.combine import Score
 from dpmondrian.engines.grid import Grid
-from dpmondrian.kernels import compiled, reference, scores
+from dpmondrian.kernels import compiled, lines, reference, scores
 from dpmondrian.kernels.reference import DROP, ERROR, MIDDLE
 from dpmondrian.schema.columns import Column, Schema
 
@@ -290,6 +290,25 @@ def test_clipped_sums_equal_reference(n_rows, norm, radius):
         centre_only = [0, 2, 3]  # group 1 is empty, and its radius clips
         whole = added(compiled, "box_sums", rows.coded, *rows.ordered, centre, shape=(4, 3))
         np.testing.assert_array_equal(sums[centre_only], whole[centre_only])
+
+
+@pytest.mark.parametrize("n_rows", [0, 1, 7, 700])
+@pytest.mark.parametrize("n_columns", [1, 10, 32, 33])
+@pytest.mark.parametrize("largest", [3, 1024])
+def test_line_counts_equal_reference(n_rows, n_columns, largest):
+    rows, rng = random_rows(n_rows, n_columns), np.random.default_rng(n_columns)
+    line_of = np.array([2, 0, 2, 1, 2])
+    directions = rng.integers(-largest, largest + 1, (5, n_columns))
+    directions[0], directions[1] = largest, -largest  # sums are as far from 0 as they can be
+    widths = np.array([2, 1, 1, 1, 3]) * 16 * (1 + largest * LAST_PLACE * n_columns // 256)
+    shapes = [np.zeros(1, dtype=np.int64)] * 3 + [np.array([0, 100, 256])] * 2
+    begins = directions.clip(max=0).sum(axis=1) * LAST_PLACE + widths // 3
+    args = (rows.coded, *rows.ordered, line_of, directions, begins, widths, shapes)
+    counts = np.zeros((2, 5, 12), dtype=np.int64)
+    for kernels, found in zip((lines, reference), counts, strict=True):
+        kernels.line_counts(*args, found)
+    assert counts[0].tolist() == counts[1].tolist()
+    assert n_rows < 100 or counts[0].any(axis=1).sum() == 4  # group 1 is empty
 
 
 @pytest.mark.parametrize("norm", [1, 2])

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from itertools import takewhile
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +19,19 @@ from dpmondrian.engines.grid import Grid
 from dpmondrian.engines.limits import limited_stream
 from dpmondrian.engines.questions import Move, Question
 from dpmondrian.engines.store import Kept, Resources, Store
+from dpmondrian.kernels.tiles import order_rows
 from dpmondrian.schema import Coordinates
 from dpmondrian.tables import PART_ROWS, PersonLimit, Progress, Stream, Table
+
+_Number = TypeVar("_Number", bound=np.generic)
 
 
 @dataclass
 class _Part:
     """A block as it is kept, with the nodes of its rows after the first `n_moves` moves.
 
-    Once places are asked for, `rows` are kept in memory instead of codes and rests, if they fit there and these are not in a file.
+    Once places are asked for, `rows` are kept in memory instead of codes and rests, if they fit there and these are not in a file. They lie
+    node by node as these were then, and `order` tells where they came from: a node that is cut later has its rows in few parts of memory.
     """
 
     codes: Kept
@@ -34,6 +39,20 @@ class _Part:
     node: Kept
     n_moves: int = 0
     rows: NDArray[np.int16] | None = None
+    order: NDArray[np.uint32] | None = None
+
+    @property
+    def has_both(self) -> bool:
+        """Whether codes and rests are in memory."""
+        return self.rows is None and self.codes.in_memory and self.rests.in_memory
+
+    def in_first_order(self, values: NDArray[_Number]) -> NDArray[_Number]:
+        """Return what belongs to rows, along the last axis, in the order in which these lay in the table."""
+        if self.order is None:
+            return values
+        found = np.empty_like(values)
+        found[..., self.order] = values
+        return found
 
 
 @dataclass(frozen=True)
@@ -86,6 +105,13 @@ def _pieces(rows: Table | Stream, reading: Progress | None = None) -> Iterator[C
         return rows.pieces(reading)
     starts = range(0, rows.n_rows, PART_ROWS)
     return (partial(rows.between, start, start + PART_ROWS) for start in starts)
+
+
+def _node_by_node(node: NDArray[np.int16]) -> NDArray[np.uint32]:
+    """Return the order of rows in which those of a node lie together."""
+    n_nodes = 1 + int(node.max(initial=0))
+    order: NDArray[np.uint32] = order_rows(node, np.arange(n_nodes, dtype=np.int16), n_nodes)[0]
+    return order
 
 
 class LocalEngine(Engine):
@@ -158,13 +184,22 @@ class LocalEngine(Engine):
     def _brought_up(self, part: _Part, needs_rests: bool) -> tuple[CodedBlock, NDArray[np.int16]]:
         """Return a block and the nodes of its rows after all moves."""
         moves = self.moves_since(part.n_moves)
+        if part.has_both:  # moves by codes are made while there are codes
+            n_first = len(list(takewhile(lambda move: not move.needs_rests, moves)))
+            self._moved(part, moves[:n_first], needs_rests=False)
+            moves = moves[n_first:]
+        block, node = self._moved(part, moves, needs_rests)
+        part.n_moves = len(self._moves)
+        return block, node
+
+    def _moved(self, part: _Part, moves: Sequence[Move], needs_rests: bool) -> tuple[CodedBlock, NDArray[np.int16]]:
+        """Return a block and the nodes of its rows after these moves, which are kept."""
         block = self._block(part, needs_rests or any(move.needs_rests for move in moves))
         node = part.node.get()
+        for move in moves:
+            move.move(block, node)
         if moves:
-            for move in moves:
-                move.move(block, node)
             part.node.put(node)
-            part.n_moves = len(self._moves)
         return block, node
 
     def _block(self, part: _Part, needs_rests: bool) -> CodedBlock:
@@ -174,13 +209,17 @@ class LocalEngine(Engine):
         if not needs_rests:
             return CodedBlock.of(self._grid, codes, np.empty((0, codes.shape[1]), dtype=np.uint8))
         block = CodedBlock.of(self._grid, codes, part.rests.get()).by_row()
-        if self._store.exchanged((part.codes, part.rests), block.rows):
-            part.rows = block.rows
-        return block
+        node = part.node.get()
+        order = _node_by_node(node)
+        if not self._store.exchanged((part.codes, part.rests), (block.rows, order)):
+            return block
+        part.rows, part.order = block.rows[order], order
+        part.node.put(node[order])
+        return CodedBlock.of(self._grid, None, None, part.rows)
 
     def places(self) -> NDArray[np.float64]:
         """Return the places of all rows, shape (n_columns, n_rows) (sensitive)."""
-        blocks = [self._block(part, needs_rests=True).places() for part in self._parts]
+        blocks = [part.in_first_order(self._block(part, needs_rests=True).places()) for part in self._parts]
         return np.concatenate([np.empty((self._grid.n_columns, 0)), *blocks], axis=1)
 
     def nodes_of_rows(self, move: Move | None = None) -> NDArray[np.int16] | None:
@@ -188,7 +227,7 @@ class LocalEngine(Engine):
         if move is not None:
             self._moves.append(move)
         nodes: list[NDArray[Any]] = self.threads.map(
-            lambda part: self._brought_up(part, needs_rests=False)[1], self._parts
+            lambda part: part.in_first_order(self._brought_up(part, needs_rests=False)[1]), self._parts
         )
         node = np.concatenate([np.empty(0, dtype=np.int16), *nodes])
         return node if isinstance(self._rows, Table) and len(node) == self._rows.n_rows else None

@@ -3,6 +3,9 @@
 A direction is a vector of small whole numbers. The projection of a row on it is the sum of its places, each times the direction's
 number: a whole number of at most 47 bits, since places have 16 bits, numbers 11 with their sign and there are at most 2**20 columns. Double
 precision holds it exactly.
+
+Rows of few columns are turned first, tile by tile, if there are several lines: two columns are one word of 32 bits, so products of many
+rows are taken at once. Other rows are read as they lie.
 """
 
 import numpy as np
@@ -21,7 +24,10 @@ PARTS = 256
 STEPS = 16
 """Steps of a bin in which it is told how a row is spread."""
 cdef enum:
-    TILE = 1024
+    TILE = 128
+    WAY = TILE + 16  # from the words of one pair of columns to those of the next, which fall into another part of the processor's cache
+    MOST_TURNED = 32  # columns: so many products of a place and a number of a direction have a sum below 2**31
+    TABLES = 4  # rows are counted in so many tables in turn: the same bin twice in a row would wait for itself
 
 cdef int64_t _PARTS = PARTS, _STEPS = STEPS
 
@@ -51,22 +57,73 @@ def _count_lines(
     const int64_t[::1] shape_begins,
     int64_t[:, ::1] counts,
 ):
-    cdef Py_ssize_t g, start, size, line
+    cdef Py_ssize_t g, start, size, line, n_lines = line_of.shape[0], n_bins = counts.shape[1], b, t
+    cdef int64_t[::1] n_own = np.bincount(line_of, minlength=starts.shape[0])
+    cdef uint32_t[:, :, ::1] tables = np.zeros((n_lines, TABLES, n_bins + 1), dtype=np.uint32)
     cdef double[::1] found = np.empty(TILE)
+    cdef _Turned turned = _Turned(rows, directions)
+    cdef bint is_turned
     with nogil:
         for g in range(starts.shape[0] - 1):
+            is_turned = n_own[g] > 1 and rows.shape[1] <= MOST_TURNED
             for start from starts[g] <= start < starts[g + 1] by TILE:
                 size = min(<int64_t>TILE, starts[g + 1] - start)
-                for line in range(line_of.shape[0]):
+                if is_turned:
+                    turned.take(&order[start], size)
+                for line in range(n_lines):
                     if line_of[line] != g:
                         continue
-                    _project(&rows[0, 0], rows.shape[1], &order[start], size, &directions[line, 0], offsets[line], &found[0])
+                    if is_turned:
+                        turned.project(line, offsets[line], size, &found[0])
+                    else:
+                        _project(&rows[0, 0], rows.shape[1], &order[start], size, &directions[line, 0], offsets[line], &found[0])
                     if shape_begins[line + 1] - shape_begins[line] == 1:
-                        _count_points(&found[0], size, begins[line], widths[line], counts[line])
+                        _count_points(&found[0], size, begins[line], widths[line], n_bins, &tables[line, 0, 0])
                     else:
                         _count_intervals(
                             &found[0], size, begins[line], widths[line], shapes[shape_begins[line] : shape_begins[line + 1]], counts[line]
                         )
+        for line in range(n_lines):
+            for t in range(TABLES):
+                for b in range(n_bins):
+                    counts[line, b] += _PARTS * tables[line, t, b]
+
+
+cdef class _Turned:
+    """A tile of rows, pair of columns by pair."""
+
+    cdef const int32_t[:, ::1] rows, directions
+    cdef int32_t[:, ::1] words
+    cdef int32_t[::1] sums
+
+    def __init__(self, rows, directions):
+        self.rows, self.directions = np.asarray(rows).view(np.int32), np.asarray(directions).view(np.int32)
+        self.words, self.sums = np.empty((self.rows.shape[1], WAY), dtype=np.int32), np.empty(TILE, dtype=np.int32)
+
+    cdef void take(self, const uint32_t *order, Py_ssize_t size) noexcept nogil:
+        """Take other rows."""
+        cdef Py_ssize_t i, w
+        for i in range(size):
+            for w in range(self.words.shape[0]):
+                self.words[w, i] = self.rows[order[i], w]
+
+    cdef void project(self, Py_ssize_t line, int64_t offset, Py_ssize_t size, double *found) noexcept nogil:
+        """Write the projections of the rows on a direction."""
+        cdef Py_ssize_t w, i
+        self.sums[:size] = 0
+        for w in range(self.words.shape[0]):
+            if self.directions[line, w]:
+                _add_products(&self.words[w, 0], size, self.directions[line, w], &self.sums[0])
+        for i in range(size):
+            found[i] = <double>(self.sums[i] + offset)
+
+
+cdef vectorised _add_products(const int32_t *words, Py_ssize_t size, int32_t pair, int32_t *total) noexcept nogil:
+    """Add the products of both halves of words with those of one other word."""
+    cdef int32_t low = <int16_t>pair, high = pair >> 16
+    cdef Py_ssize_t i
+    for i in range(size):
+        total[i] += <int16_t>words[i] * low + (words[i] >> 16) * high
 
 
 cdef vectorised _project(
@@ -78,14 +135,15 @@ cdef vectorised _project(
         found[i] = <double>(dot(rows + order[i] * n_cells, direction, n_cells) + offset)
 
 
-cdef void _count_points(double *found, Py_ssize_t size, int64_t begin, int64_t width, int64_t[::1] counts) noexcept nogil:
-    """Add rows with these projections to bins; what lies beyond all bins counts nowhere."""
+cdef void _count_points(
+    const double *found, Py_ssize_t size, int64_t begin, int64_t width, Py_ssize_t n_bins, uint32_t *tables
+) noexcept nogil:
+    """Add rows with these projections to bins; behind the last bin of each table come those beyond all bins."""
     cdef int32_t bins[TILE]
     cdef Py_ssize_t i
-    _find_bins(found, size, <double>begin, <double>width, <double>counts.shape[0], bins)
+    _find_bins(found, size, <double>begin, <double>width, <double>n_bins, bins)
     for i in range(size):
-        if bins[i] < counts.shape[0]:
-            counts[bins[i]] += _PARTS
+        tables[(i % TABLES) * (n_bins + 1) + bins[i]] += 1
 
 
 cdef vectorised _find_bins(

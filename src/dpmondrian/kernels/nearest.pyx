@@ -22,11 +22,11 @@ __all__ = ["regroup"]
 
 cdef enum:
     TILE = 256
-    FIRST_ROWS = 4096
+    SAMPLED = 4096  # rows, at least, from whose means centres are guessed
     SAMPLE = 64  # so many rows of a tile, and so many limits, are tried to choose which rows are put aside
     LIMITS = 8
     COLUMNS = 4  # of a tile, that are taken at once
-    LEAST_SURE = 16  # guesses are tried where at least one in so many of the first rows is sure
+    LEAST_SURE = 16  # guesses are tried where at least one in so many of these rows is sure
 
 _MOST_SETTLED = 512
 """With more centres it takes too long to find how far apart they are."""
@@ -54,10 +54,14 @@ def _settled(rows, centres, node):
     every = np.arange(node.size, dtype=np.uint32)
     if len(centres) > _MOST_SETTLED or not node.size or centres.min() < 0.0 or centres.max() >= 2.0 * MIDDLE:
         return every
-    gaps = _gaps(centres)
     points = padded(centres.astype(np.int64) - MIDDLE, rows.shape[1])
     is_used = padded(np.full((1, centres.shape[1]), -1), rows.shape[1])
-    return every[: _settle(rows, node, _guesses(rows, centres, node), points, is_used[0], gaps, every)]
+    sample = slice(None, None, 1 + node.size // SAMPLED)  # rows that lie together may all be in one node
+    some_rows, some_nodes = np.ascontiguousarray(rows[sample]), node[sample].copy()
+    known = _guesses(some_rows, centres, some_nodes, 1 + int(node.max())), points, is_used[0], _gaps(centres)
+    if _settle(some_rows, some_nodes, *known, every.copy()) >= some_nodes.size - some_nodes.size // LEAST_SURE:
+        return every
+    return every[: _settle(rows, node, *known, every)]
 
 
 def _gaps(const double[:, ::1] points):
@@ -76,12 +80,11 @@ def _gaps(const double[:, ::1] points):
     return found
 
 
-def _guesses(rows, centres, node):
-    """Return for each node a centre that its rows may have nearest: that of the mean of the first of them."""
-    n_nodes, first = 1 + int(node.max(initial=0)), node[:FIRST_ROWS]
-    counts = np.bincount(first, minlength=n_nodes)
-    values = rows[:FIRST_ROWS, : centres.shape[1]].T + float(MIDDLE)
-    means = np.stack([np.bincount(first, column, n_nodes) for column in values], axis=1) / np.maximum(counts, 1)[:, None]
+def _guesses(rows, centres, node, n_nodes):
+    """Return for each node a centre that its rows may have nearest: that of their mean."""
+    counts = np.bincount(node, minlength=n_nodes)
+    values = rows[:, : centres.shape[1]].T + float(MIDDLE)
+    means = np.stack([np.bincount(node, column, n_nodes) for column in values], axis=1) / np.maximum(counts, 1)[:, None]
     squared = (centres**2).sum(axis=1) - 2.0 * (means @ centres.T)
     return np.where(counts > 0, squared.argmin(axis=1), 0).astype(np.int32)
 
@@ -95,43 +98,22 @@ def _settle(
     const double[::1] gaps,
     uint32_t[::1] unsure,
 ):
-    """Move the rows that are surely nearest to their guess; list the others, and return their number.
-
-    Where next to none of the first rows is sure, the others are not tried.
-    """
-    cdef Py_ssize_t i, n_unsure = 0, n_rows = node.shape[0], n_first = min(n_rows, <Py_ssize_t>FIRST_ROWS)
-    with nogil:
-        n_unsure = _try(&rows[0, 0], rows.shape[1], 0, n_first, &node[0], &guess_of[0], &points[0, 0], &is_used[0], &gaps[0], &unsure[0])
-        if n_unsure < n_first - n_first // LEAST_SURE:
-            n_unsure += _try(
-                &rows[0, 0], rows.shape[1], n_first, n_rows, &node[0], &guess_of[0], &points[0, 0], &is_used[0], &gaps[0], &unsure[n_unsure]
-            )
-        else:
-            for i in range(n_first, n_rows):
-                unsure[n_unsure] = <uint32_t>i
-                n_unsure += 1
-    return n_unsure
-
-
-cdef Py_ssize_t _try(
-    const int16_t *rows, Py_ssize_t n_cells, Py_ssize_t begin, Py_ssize_t end, int16_t *node, const int32_t *guess_of, const int16_t *points,
-    const int16_t *is_used, const double *gaps, uint32_t *unsure,
-) noexcept nogil:  # fmt: skip
-    """Move rows that are surely nearest to their guess; list the others, and return their number."""
+    """Move the rows that are surely nearest to their guess; list the others, and return their number."""
     cdef double[TILE] squares
     cdef int32_t[TILE] guess
-    cdef Py_ssize_t start, size, i, n_unsure = 0
+    cdef Py_ssize_t start, size, i, n_unsure = 0, n_rows = node.shape[0], n_cells = rows.shape[1]
     cdef bint sure
-    for start from begin <= start < end by TILE:
-        size = min(<Py_ssize_t>TILE, end - start)
-        for i in range(size):
-            guess[i] = guess_of[<uint16_t>node[start + i]]
-        _square(rows + start * n_cells, n_cells, size, guess, points, is_used, squares)
-        for i in range(size):
-            sure = 4.0 * squares[i] < gaps[guess[i]]
-            node[start + i] = <int16_t>guess[i] if sure else node[start + i]
-            unsure[n_unsure] = <uint32_t>(start + i)
-            n_unsure += not sure
+    with nogil:
+        for start from 0 <= start < n_rows by TILE:
+            size = min(<Py_ssize_t>TILE, n_rows - start)
+            for i in range(size):
+                guess[i] = guess_of[<uint16_t>node[start + i]]
+            _square(&rows[start, 0], n_cells, size, guess, &points[0, 0], &is_used[0], squares)
+            for i in range(size):
+                sure = 4.0 * squares[i] < gaps[guess[i]]
+                node[start + i] = <int16_t>guess[i] if sure else node[start + i]
+                unsure[n_unsure] = <uint32_t>(start + i)
+                n_unsure += not sure
     return n_unsure
 
 
