@@ -46,8 +46,8 @@ SHARES_WITH_K: Mapping[str, float] = {"splits": 0.16, "counts": 0.07, "cells": 0
 """With k given three fifths make the cells, from which k centres start; the rest moves these."""
 SHARES: Mapping[str, float] = {"splits": 0.13, "counts": 0.06, "cells": 0.31, "clusters": 0.50}
 """Without k half of the budget finds out what is apart."""
-SHARES_FEW_COLUMNS: Mapping[str, float] = {"splits": 0.04, "counts": 0.03, "cells": 0.12, "clusters": 0.81}
-"""The same in few columns, where cells are needed for other numbers of clusters only: what is apart is told by a grid."""
+SHARES_FEW_COLUMNS: Mapping[str, float] = {"splits": 0.09, "counts": 0.05, "cells": 0.21, "clusters": 0.65}
+"""The same in few columns, where cells are needed for other numbers of clusters only."""
 
 PROFILES_SHARE, QUALITY_PART = 0.10, 0.10
 """Share of the budget that describes the clusters, and the part of it for their quality; the other shares give it up in proportion.
