@@ -273,15 +273,18 @@ def at(values, path):
 
 
 def changed(values, path, new):
-    result = copy.deepcopy(values)
-    at(result, path[:-1])[path[-1]] = new
+    """Return values with another one in one place; what lies beside the path is shared."""
+    first, *others = path
+    result = values.copy()
+    result[first] = changed(values[first], others, new) if others else new
     return result
 
 
 def without(values, path):
-    result = copy.deepcopy(values)
-    del at(result, path[:-1])[path[-1]]
-    return result
+    """Return values without one; what lies beside the path is shared."""
+    kept = copy.copy(at(values, path[:-1]))
+    del kept[path[-1]]
+    return changed(values, path[:-1], kept) if path[:-1] else kept
 
 
 def outcome(values, rows) -> str | None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpmondrian.dpm.finding.proposals import PartCells, candidates_of, is_one_hump, propose
+from dpmondrian.dpm.finding.proposals import Candidates, PartCells, candidates_of, is_one_hump, propose
 
 SPREAD = 10.0
 
@@ -16,7 +16,9 @@ def cells_around(places, generator):
 
 def proposals(cells, candidates):
     columns = np.zeros(cells.places.shape[1])
-    return propose(cells, candidates, columns, 1.0, [], [], 4, is_root=False, every_column=False)
+    return propose(
+        cells, Candidates.along(candidates, cells), columns, 1.0, [], [], 4, is_root=False, every_column=False
+    )
 
 
 @pytest.mark.parametrize("n_columns", [2, 5, 30])
