@@ -201,7 +201,7 @@ def forecast(
     >>> from dpmondrian import Column, Schema
     >>> expected = forecast(20_000, Schema((Column("age", 0, 120, unit="years"), Column("bmi", 10, 60))))
     >>> round(expected.outlook.cluster.half_width)
-    81
+    66
     """
     design = make_design(
         n_rows,
