@@ -138,16 +138,20 @@ def test_whoever_works_elsewhere_is_told_of_a_stop_also_of_one_before_the_wait()
 
 def test_an_interrupt_does_not_wait_for_work_that_is_stuck(monkeypatch):
     monkeypatch.setattr(interrupts, "_PATIENCE", 0.01)
-    free = threading.Event()
+    free, ended = threading.Event(), threading.Event()
 
     def stuck():
         interrupt()
         free.wait(LONG)
+        ended.set()
 
     with pytest.raises(KeyboardInterrupt):
         undisturbed(stuck)
     assert not free.is_set()
     free.set()
+    monkeypatch.setattr(interrupts, "_PATIENCE", LONG)
+    interrupts._wait_for_what_was_left()  # as the interpreter does before it ends
+    assert ended.is_set()
 
 
 def test_what_the_callers_own_handler_raises_comes_out():

@@ -5,7 +5,7 @@ holds a lock may leave it held for ever; raised under C code it may come out as 
 thread only waits, where an interrupt does no harm, and the work is told to stop.
 
 Where it stops is known: before its next draw, before the next part of the rows, and never within a step that lasts, such as
-a charge. Work that is busy otherwise is left behind; its thread neither keeps the process from ending nor does anything that lasts.
+a charge. Work that is busy otherwise is left behind; its thread keeps the process from ending for half a second at most, and does nothing that lasts.
 
 The thread waits for the next piece of work instead of ending. A thread that ends clears up what libraries keep for it, OpenSSL under
 a lock; a process forked at that moment, as ``multiprocessing`` and joblib do, would find the lock held for ever.
@@ -13,6 +13,7 @@ a lock; a process forked at that moment, as ``multiprocessing`` and joblib do, w
 
 from __future__ import annotations
 
+import atexit
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -54,8 +55,8 @@ class Work:
             outcome = self._wait() if _begun(_Task(context, function, self._ended)) else None
         except BaseException:
             self.stop()
-            with suppress(Empty):  # it may hold files that the caller wants to use
-                self._ended.get(timeout=_PATIENCE)
+            if not self.ends_soon():  # it may hold files that the caller wants to use
+                _LEFT.append(self)
             raise
         if outcome is None:  # a system that gives no thread; better so than not at all
             return context.run(function)
@@ -66,6 +67,14 @@ class Work:
         while True:
             with suppress(Empty):
                 return self._ended.get(timeout=_LONGEST_WAIT)
+
+    def ends_soon(self) -> bool:
+        """Wait for work that was stopped, and return whether it has ended."""
+        try:
+            self._ended.get(timeout=_PATIENCE)
+        except Empty:
+            return False
+        return True
 
     def stop(self) -> bool:
         """Let nothing begin any more that lasts; return whether nothing of the kind is under way."""
@@ -115,8 +124,20 @@ class _Worker:
 
 
 _IDLE: list[_Worker] = []
+_LEFT: list[Work] = []  # stopped, and not seen to end
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_IDLE.clear)  # threads stay with the parent
+    os.register_at_fork(after_in_child=_LEFT.clear)
+
+
+@atexit.register
+def _wait_for_what_was_left() -> None:
+    """Give work that was left behind a little more time.
+
+    A thread that wants the interpreter back while that ends is ended where it is, which a library in C++ may answer by aborting the process.
+    """
+    while _LEFT:
+        _LEFT.pop().ends_soon()
 
 
 def _begun(task: _Task) -> bool:
