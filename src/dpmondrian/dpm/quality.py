@@ -6,6 +6,7 @@ measured along with its own, for a public list of k.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -31,8 +32,10 @@ numbers is lost in it."""
 _LARGEST = 2.0**60
 """Of a number in a file; noise is never larger."""
 _FARTHEST = 8.0
-"""Squared distances count up to so many times their mean, as known from the last step: of normal rows, even in one column, one of 200
-is farther."""
+"""Squared distances count at least up to so many times their mean, as known from the last step: of normal rows, even in one column, one of
+200 is farther."""
+_NOISE_OF_FAR = 0.05
+"""They count as far as their noise is no more than this part of their mean: a few rows that are very far may be a tenth of it."""
 
 
 @dataclass(frozen=True)
@@ -103,8 +106,8 @@ def draw_figures(
     """
     groups = tuple(exact_groups(cells.places, cells.sizes, k) for k in MEASURED_K if k <= len(cells.sizes))
     sets = [centres, *(_means(cells, group) for group in groups)]
-    largest = _largest_square(grid, spread)
     widths = np.array([_OWN_WIDTH] * 2 + [_OTHER_WIDTH] * len(groups), dtype=np.int64)
+    largest = _largest_square(grid, spread, _how_far(door, widths, total))
     least = np.array([0.0, 0.0 if isinstance(partition, Nearest) else -1.0] + [0.0] * len(groups))
     question = DistanceSums([np.rint(one).astype(np.int64) for one in sets], largest, widths, least)
     noisy, deviations = door.box_sums(QUALITY, None, engine.distance_sums(question)[None], widths[None])
@@ -138,9 +141,17 @@ def _means(cells: Cells, group: NDArray[np.int64]) -> NDArray[np.float64]:
     return means
 
 
-def _largest_square(grid: Grid, spread: float) -> int:
-    """Return the squared distance beyond which rows count as if they were there: public and released values only."""
+def _how_far(door: Door, widths: NDArray[np.int64], total: float) -> float:
+    """Return up to how many times their mean squared distances count; noise is proportional to it. Public and released values only."""
+    parts = widths / widths[0]
+    others = math.sqrt(parts.sum()) if door.plan.currency == "rho" else float((parts ** (2.0 / 3.0)).sum())
+    noise_of_mean = door.deviation(QUALITY, None) * others / (2.0 * max(total, 1.0))
+    return max(_FARTHEST, _NOISE_OF_FAR / noise_of_mean)
+
+
+def _largest_square(grid: Grid, spread: float, times: float) -> int:
+    """Return the squared distance beyond which rows count as if they were there: so many times the mean, but no farther than rows can be."""
     numeric = ~grid.one_hot
     of_categories = float((grid.last_place[grid.block_begins][~numeric[grid.block_begins]] ** 2.0).sum())
     whole = float((grid.last_place[numeric] ** 2.0).sum()) + 2.0 * of_categories
-    return max(1, int(min(_FARTHEST * (numeric.sum() * spread**2 + of_categories / 2.0), whole)))
+    return max(1, int(min(times * (numeric.sum() * spread**2 + of_categories / 2.0), whole)))

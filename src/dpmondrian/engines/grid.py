@@ -27,7 +27,9 @@ from numpy.typing import NDArray
 from dpmondrian.schema import Column, Indicator, Schema
 
 PLACES = 2**16
-_MOST_WHOLE_VALUES = 2**15  # whole-number columns with more values than this are gridded like continuous ones
+_MOST_WHOLE_VALUES = (
+    2**10
+)  # columns with more whole numbers are gridded like continuous ones: a whole number of places for each would make them shorter
 _INDICATOR_CODES = 5  # so many that a window of two codes fits between the values 0 and 1, where a cut sees no rows
 
 

@@ -1,9 +1,10 @@
 """What a release says about its clusters, beside exact values: ``python -m dpmondrian_lab.benchmarks.described``.
 
-Three questions, all at epsilon 1 with secure noise and the defaults:
+Four questions, all at epsilon 1 with secure noise and the defaults:
 
 features   of clusters of 1,000 rows or more on real tables: are the (up to) three columns that the release says set a cluster apart those of the exact values?
 cost       what profiles cost: inertia with profiles relative to that without, on the data sets of the paper, with k and without
+quality    do the 95 % intervals of silhouette and explained variance hold the exact values of the released clusters, on real tables?
 synthetic  KMeans on synthetic rows of a release: its inertia on true rows, relative to that of KMeans on true rows
 """
 
@@ -88,6 +89,41 @@ def cost(n_runs: int) -> Iterator[str]:
         yield f"| {key} | {ratios[0]:.3f} | {ratios[1]:.3f} |"
 
 
+def quality(n_runs: int) -> Iterator[str]:
+    """Yield a line for each table, and one for all."""
+    yield "| table | silhouette | explained |\n|---|---|---|"
+    every: list[list[bool]] = []
+    for key in real_keys():
+        data_set = get(key)
+        schema = data_set.bounds
+        assert isinstance(schema, Schema)
+        rows = data_set.scaled(np.clip(data_set.load()[0], schema.lower, schema.upper))
+        held = [
+            _holds(model, rows, data_set) for _ in range(n_runs) for model in [_fitted(data_set, data_set.n_clusters)]
+        ]
+        every += held
+        yield f"| {key} | {sum(own[0] for own in held)} of {n_runs} | {sum(own[1] for own in held)} of {n_runs} |"
+    silhouettes, explained = np.mean(every, axis=0)
+    yield f"| all | {silhouettes:.0%} | {explained:.0%} (stated 95 %) |"
+
+
+def _holds(model: DPM, rows: NDArray[np.float64], data_set: DataSet) -> list[bool]:
+    """Return whether the intervals of the silhouette and of the explained variance hold the exact values."""
+    centres, labels = data_set.scaled(model.cluster_centers_), model.labels_
+    squares = np.stack([((rows - centre) ** 2).sum(axis=1) for centre in centres], axis=1)
+    own = squares[np.arange(len(rows)), labels]
+    squares[np.arange(len(rows)), labels] = np.inf
+    a, b = np.sqrt(own), np.sqrt(squares.min(axis=1))
+    exact = (
+        float(np.mean((b - a) / np.maximum(np.maximum(a, b), 1e-300))),
+        1.0 - float(own.mean() / rows.var(axis=0).sum()),
+    )
+    told = model.release_.quality
+    assert told is not None
+    both = zip((told.silhouette, told.explained), exact, strict=True)
+    return [one is not None and one.low <= value <= one.high for one, value in both]
+
+
 def synthetic(n_runs: int) -> Iterator[str]:
     """Yield a line for each data set."""
     yield "| data set | KMeans on synthetic rows / on true rows | worst |\n|---|---|---|"
@@ -107,7 +143,7 @@ def _of_kmeans(rows: NDArray[np.float64], true: NDArray[np.float64], k: int) -> 
     return float(inertia(true, KMeans(k, n_init=_STARTS, random_state=0).fit(rows).cluster_centers_))
 
 
-QUESTIONS = {"features": features, "cost": cost, "synthetic": synthetic}
+QUESTIONS = {"features": features, "cost": cost, "quality": quality, "synthetic": synthetic}
 
 
 def main() -> None:
