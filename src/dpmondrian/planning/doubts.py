@@ -25,10 +25,8 @@ __all__ = ["doubts_of", "few_rows", "misfits", "noisy_rows", "was_findable"]
 _NEARLY_ALL = 0.95  # share of rows in no declared category
 _NEAR_BOUND = 0.01  # part of the range: a column whose centres are all so close to one end says nothing
 _CLEAR_ERROR = 0.02  # part of the range: with larger errors, centres do not show where the rows are
-_MANY, _SOME = (
-    0.5,
-    0.05,
-)  # shares of rows at both bounds together, and at each: amounts are often none, but seldom as much as may be, too
+_MANY = 0.5  # share of rows at both bounds together
+_SOME = 0.05  # share at each: amounts are often none, but seldom as much as may be, too
 _OWN_BINS = 20  # columns of no more values have a bin for each, and many rows may have the last one
 
 
