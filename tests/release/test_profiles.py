@@ -113,6 +113,15 @@ def test_quartiles_of_whole_numbers_are_whole_and_lie_in_their_intervals(release
     assert all(value == round(value) for _, found in pairs for value in found)
 
 
+def test_rows_at_the_ends_are_those_of_everyone():
+    rng = np.random.default_rng(3)
+    profiles = profiles_of(people(rng), rng)
+    found = [
+        [sum(part.counts[end] for part in profile.parts) for end in (0, -1)] for profile in profiles.everyone.columns
+    ]
+    np.testing.assert_allclose(profiles.rows_at_ends(), found)
+
+
 @pytest.mark.slow
 def test_quartiles_of_all_rows(releases):
     pairs = [

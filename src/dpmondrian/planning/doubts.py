@@ -94,14 +94,14 @@ def _at_a_bound(column: Column, centres: NDArray[np.float64]) -> list[Doubt]:
 
 def _at_both_bounds(release: Release) -> Iterator[Doubt]:
     """Yield a doubt for each column of which profiles show many rows at its bounds, to which they were clipped."""
-    for profile in release.profiles.everyone.columns if release.profiles is not None else ():
-        column = profile.column
+    profiles = release.profiles
+    if profiles is None:
+        return
+    size, noise = max(profiles.total, 1.0), profiles.deviation * math.sqrt(len(profiles.histograms))
+    shares = np.maximum(profiles.rows_at_ends() - 2.0 * noise, 0.0) / size
+    for column, ends in zip(profiles.columns, shares.tolist(), strict=True):
         if not isinstance(column, Column) or (column.whole and column.range < _OWN_BINS):
             continue
-        size, noise = max(profile.size, 1.0), math.sqrt(math.fsum(part.variance for part in profile.parts))
-        ends = [
-            max(math.fsum(float(part.counts[b]) for part in profile.parts) - 2.0 * noise, 0.0) / size for b in (0, -1)
-        ]
         if min(ends) > _SOME and sum(ends) > _MANY:
             yield Doubt("at_both_bounds", values={"column": (column.name,), "share": round(100.0 * sum(ends))})
 

@@ -135,13 +135,25 @@ class Profiles:
             )
         )
 
+    def rows_at_ends(self) -> NDArray[np.float64]:
+        """Return how many of all rows the first and the last bin of every column hold, shape (n_columns, 2), as `everyone` does."""
+        ends = np.array([[(one.counts[0], one.counts[-1]) for one in own] for own in self.histograms], dtype=np.float64)
+        n_bins, totals = self._bins
+        rows: NDArray[np.float64] = (ends + ((self._sizes[0][:, None] - totals) / n_bins)[:, :, None]).sum(axis=0)
+        return rows
+
+    @cached_property
+    def _bins(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The numbers of bins, and what their counts add up to, for every cluster and column."""
+        n_bins = np.array([[len(one.counts) for one in own] for own in self.histograms])
+        return n_bins, np.array([[float(one.counts.sum()) for one in own] for own in self.histograms])
+
     @cached_property
     def _sizes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The numbers of rows of the clusters and their variances: the mean of all histograms, adding up to all rows."""
-        n_columns = len(self.columns)
-        n_bins = np.array([np.sum([len(histogram.counts) for histogram in own]) for own in self.histograms])
-        sizes = np.array([np.sum([one.counts.sum() for one in own]) for own in self.histograms]) / n_columns
-        variances = self.deviation**2 * n_bins / n_columns**2
+        n_columns, (n_bins, totals) = len(self.columns), self._bins
+        sizes = totals.sum(axis=1) / n_columns
+        variances = self.deviation**2 * n_bins.sum(axis=1) / n_columns**2
         part = variances / (variances.sum() + self.total_error**2)
         return sizes + part * (self.total - sizes.sum()), variances * (1.0 - part)
 
