@@ -216,10 +216,10 @@ class DPMondrianError(Exception):
         return error
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _made_again, (type(self), self.args, self.__dict__)
+        return _restored_error, (type(self), self.args, self.__dict__)
 
 
-def _made_again(kind: type[_Error], args: tuple[Any, ...], fields: dict[str, Any]) -> _Error:
+def _restored_error(kind: type[_Error], args: tuple[Any, ...], fields: dict[str, Any]) -> _Error:
     """Return an error that was pickled or copied: from its fields, whatever its constructor asks for."""
     error = kind.__new__(kind)
     error.args = args

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.accounts import Spending, held_journal, run_facts
+from dpmondrian.accounts import Spending, open_journal, run_facts
 from dpmondrian.common import checks as check
 from dpmondrian.common.interrupts import lasting, undisturbed
 from dpmondrian.dpm import Settings, check_columns, checked_settings, cluster, make_plan
-from dpmondrian.engines import LocalEngine, LocalSource, Resources, carried, open_source
+from dpmondrian.engines import LocalEngine, LocalSource, Resources, open_source, with_thread_context
 from dpmondrian.exceptions import NotReleasableWarning, OneClusterWarning, ParameterError, WayOut
 from dpmondrian.privacy import Door
 from dpmondrian.release import Labeller, PrivacyStatement, Release, Tree, make_statement, released
@@ -180,7 +180,7 @@ class Fitter:
             )
         remarks: list[Warning] = []
         try:
-            undisturbed(carried(X, partial(self._fit, X, run, remarks)))
+            undisturbed(with_thread_context(X, partial(self._fit, X, run, remarks)))
         finally:
             for remark in remarks:
                 warnings.warn(remark, stacklevel=2)
@@ -211,7 +211,7 @@ class Fitter:
             data_set=run.data_set,
         )
         with ExitStack() as stack:
-            journal = stack.enter_context(held_journal(run.checkpoint, facts))
+            journal = stack.enter_context(open_journal(run.checkpoint, facts))
             spending = Spending(run.budget, journal, settings, schema, run.progress, run.data_set, run.secure)
             door = Door(plan, settings.rows_per_person, run.seed, spending.before_draw, journal)
             limit = PersonLimit(settings.rows_per_person, door.person_key()) if self.person_id is not None else None

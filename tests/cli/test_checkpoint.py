@@ -326,7 +326,7 @@ def test_other_options_are_refused(dpm, arguments, tmp_path, stop_after_every):
 
 
 def test_other_files_and_runs_of_others_are_refused(dpm, arguments, people, tmp_path):
-    with Checkpoint(tmp_path / "run.ckpt").held({}):
+    with Checkpoint(tmp_path / "run.ckpt").journal({}):
         done = dpm(*arguments)
         assert done.code == 1
     (tmp_path / "run.ckpt").write_text("a note")

@@ -121,7 +121,7 @@ class Checkpoint:
                 raise self.failed("belongs to a run that is finished and cannot be deleted", error) from None
 
     @contextmanager
-    def held(self, facts: Mapping[str, Any], origin: Mapping[str, Any] | None = None) -> Iterator[RunJournal]:
+    def journal(self, facts: Mapping[str, Any], origin: Mapping[str, Any] | None = None) -> Iterator[RunJournal]:
         """Yield the journal of a run, new or to be continued, for as long as this process alone may write to it.
 
         Parameters

@@ -66,7 +66,7 @@ def run_facts(
 
 
 @contextmanager
-def held_journal(checkpoint: Checkpoint | str | Path | None, facts: dict[str, Any]) -> Iterator[RunJournal | None]:
+def open_journal(checkpoint: Checkpoint | str | Path | None, facts: dict[str, Any]) -> Iterator[RunJournal | None]:
     """Yield the journal of the run of a checkpoint, and None without one. Nobody else may write to it meanwhile."""
     if checkpoint is None:
         yield None
@@ -75,7 +75,7 @@ def held_journal(checkpoint: Checkpoint | str | Path | None, facts: dict[str, An
 
     if not isinstance(checkpoint, Checkpoint):
         checkpoint = Checkpoint(checkpoint)
-    with checkpoint.held(facts, _origin_of_new_run()) as journal:
+    with checkpoint.journal(facts, _origin_of_new_run()) as journal:
         yield journal
 
 

@@ -48,7 +48,7 @@ from dpmondrian.cli.inputs import (
 )
 from dpmondrian.cli.labels import write_labels
 from dpmondrian.cli.show import say, say_text
-from dpmondrian.cli.stopping import charges_told, draws_told, printed, release_told
+from dpmondrian.cli.stopping import noting_charges, noting_draws, noting_release, printed
 from dpmondrian.common.interrupts import lasting, making
 from dpmondrian.exceptions import FewRowsWarning, FinishedRunError, MisfitWarning, WeakPromiseWarning
 
@@ -258,14 +258,14 @@ def cluster_files(run: Run) -> Release:
     if run.labels and finished is None:
         check_new_folder(run.sensitive_folder)
     rows = open_files(run.sources)
-    with charges_told(ledger), draws_told(checkpoint), FitBars(run.quiet, run.progress_file) as bars:
+    with noting_charges(ledger), noting_draws(checkpoint), FitBars(run.quiet, run.progress_file) as bars:
         fit = partial(_fitted, run, model, rows, ledger, checkpoint, bars)
         is_written = finished is not None and _is_written(finished, run.folder)
         release = fit() if is_written else _written(run, rows, fit)
     if (
         run.labels
     ):  # only now: they take another pass over the files, and what is paid for must not be lost if that fails
-        with release_told(run.folder):
+        with noting_release(run.folder):
             _write_sensitive(release, model, rows, run)
     if checkpoint is not None:
         checkpoint.remove()

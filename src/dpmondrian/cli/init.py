@@ -145,9 +145,9 @@ class _Interview:
         if name in self._given:
             return self._described(name, self._given[name])
         proposal = _proposed(name, self.guesses[name])
-        return self._asked(name, proposal) if self._asks else proposal
+        return self._ask_until_clear(name, proposal) if self._asks else proposal
 
-    def _asked(self, name: str, proposal: Column | Category | None) -> Column | Category | None:
+    def _ask_until_clear(self, name: str, proposal: Column | Category | None) -> Column | Category | None:
         """Ask until the answer makes sense."""
         from dpmondrian.exceptions import ParameterError
         from dpmondrian.schema import facts_from_text

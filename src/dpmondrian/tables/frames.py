@@ -19,7 +19,7 @@ from dpmondrian.common.checks import nearest_names
 from dpmondrian.exceptions import DataError, WayOut
 from dpmondrian.schema import Category, Notation, UnreadableError, holds_objects, texts_of_column
 from dpmondrian.tables.identities import check_ids_of
-from dpmondrian.tables.persons import PersonLimit, kept, person_hashes, row_hashes
+from dpmondrian.tables.persons import PersonLimit, person_hashes, row_hashes, rows_to_keep
 
 if TYPE_CHECKING:
     from dpmondrian.tables.stream import Stream
@@ -109,7 +109,7 @@ class Table:
         `dpmondrian.tables.persons.kept`.
         """
         persons, rows, _ = self.hashes(limit.key, on_missing)
-        return self.only(kept(persons, rows, limit.most))
+        return self.only(rows_to_keep(persons, rows, limit.most))
 
     def hashes(
         self, key: NDArray[np.uint64], on_missing: str
