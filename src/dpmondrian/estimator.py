@@ -196,12 +196,12 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Fitte
         return self.release_.clusters(k)
 
     def qualities(self, ks: Iterable[int] | None = None) -> Qualities:
-        """Return how much of the variance `clusters` explain, for several k. Reads no rows and spends nothing.
+        """Return how good `clusters` are, for several k. Reads no rows and spends nothing.
 
         Parameters
         ----------
         ks : iterable of int, optional
-            If None, from 1 to 20.
+            If None, from 1 to 20. Silhouettes are measured of these, as far as there are so many cells, and of no others.
 
         Returns
         -------

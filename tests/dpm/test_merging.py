@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
-from dpmondrian.dpm.merging import k_means, ward_groups
+from dpmondrian.dpm.merging import groups_for, k_means, means_of_groups, ward_joins
+from dpmondrian.kernels.merging import groups_of_joins
 
 POINTS = np.concatenate([np.random.default_rng(0).normal(m, 0.3, (40, 3)) for m in (0.0, 5.0, 9.0, 20.0)])
 SIZES = np.random.default_rng(1).uniform(1, 50, len(POINTS))
@@ -33,8 +34,28 @@ def test_equal_points_are_one_cluster():
     assert cluster.tolist() == [0] * 10
 
 
+@pytest.mark.parametrize("n_points", [40, 160])
+def test_groups_are_as_good_as_those_of_many_random_starts(n_points):
+    points, sizes = POINTS[:n_points], SIZES[:n_points]
+    numbers = [1, 2, 4, 9, 30, n_points]
+    for k, group in zip(numbers, groups_for(points, sizes, numbers), strict=True):
+        assert set(group.tolist()) == set(range(k))
+        cost = (sizes * ((points - means_of_groups(points, sizes, group)[group]) ** 2).sum(axis=1)).sum()
+        centres, cluster = k_means(points, sizes, k)
+        assert cost <= 1.02 * (sizes * ((points - centres[cluster]) ** 2).sum(axis=1)).sum() + 1e-9
+
+
+def test_points_in_one_place_are_divided_into_as_many_groups_as_asked_for():
+    for k, group in zip((1, 2, 5), groups_for(np.ones((5, 2)), np.ones(5), (1, 2, 5)), strict=True):
+        assert set(group.tolist()) == set(range(k))
+
+
+def wards_groups(points, sizes, k):
+    return groups_of_joins(ward_joins(points, sizes)[0], len(points), k)
+
+
 def test_wards_groups_join_what_is_near():
-    four, two, one = ward_groups(POINTS, SIZES, [4, 2, 1])
+    four, two, one = (wards_groups(POINTS, SIZES, k) for k in (4, 2, 1))
     assert [len(np.unique(four[i * 40 : (i + 1) * 40])) for i in range(4)] == [1] * 4
     assert len(np.unique(four)) == 4
     assert np.unique(two[:120]).size == 1
@@ -56,5 +77,5 @@ def test_wards_groups_are_those_of_the_plain_algorithm():
 
         a, b = min(pairs, key=growth)
         groups[a] += groups.pop(b)
-    [found] = ward_groups(points, sizes, [5])
+    found = wards_groups(points, sizes, 5)
     assert {tuple(sorted(np.flatnonzero(found == g).tolist())) for g in range(5)} == {tuple(sorted(g)) for g in groups}

@@ -23,11 +23,11 @@ from dpmondrian.dpm.draws import (
     SPLIT,
 )
 from dpmondrian.dpm.finding.grids import GRID_SHARES
-from dpmondrian.dpm.merging import k_means, ward_joins
+from dpmondrian.dpm.merging import groups_for, k_means, ward_joins
 from dpmondrian.dpm.partition import Cuts, Divided, Nearest, Partition, Regions, partition_from_dict
 from dpmondrian.dpm.plan import FEW_COLUMNS, PAPER_SHARES, level_draws, make_plan, n_levels, paper_offsets, paper_plan
 from dpmondrian.dpm.profiles import Histograms
-from dpmondrian.dpm.quality import MEASURED_K, Figures, exact_groups
+from dpmondrian.dpm.quality import MEASURED_K, Figures
 from dpmondrian.dpm.settings import DEFAULTS, MOST_CLUSTERS, Settings, check_columns, checked_settings
 from dpmondrian.dpm.steps import CATEGORY_PART, COUNT_PART, DISTANCES_PART, best_radius, candidate_radii
 
@@ -79,7 +79,7 @@ __all__ = [
     "cluster",
     "denoised_shares",
     "divided",
-    "exact_groups",
+    "groups_for",
     "k_means",
     "level_draws",
     "make_plan",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,17 +17,17 @@ from numpy.typing import NDArray
 
 from dpmondrian.dpm.cells import Cells
 from dpmondrian.dpm.draws import QUALITY
-from dpmondrian.dpm.merging import k_means
+from dpmondrian.dpm.merging import groups_for, means_of_groups
 from dpmondrian.dpm.partition import Nearest, Partition
 from dpmondrian.engines import PLACES, DistanceSums, Engine, Grid
 from dpmondrian.privacy import Door
 
-__all__ = ["MEASURED_K", "Figures", "draw_figures", "exact_groups"]
+__all__ = ["MEASURED_K", "Figures", "draw_figures"]
 
-MEASURED_K = (2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20)
-"""The k whose silhouettes are measured, as far as there are so many cells."""
+MEASURED_K = range(2, 21)
+"""The k whose silhouettes are measured, as far as there are so many cells: each takes the time of k centres, and adds noise to all."""
 
-_OWN_WIDTH, _OTHER_WIDTH = 4096, 1024
+_OWN_WIDTH, _OTHER_WIDTH = 4096, 768
 """Largest values of rows: those of the own clusters count more, so they have less noise. They are fine enough that rounding to whole
 numbers is lost in it."""
 _LARGEST = 2.0**60
@@ -63,6 +64,11 @@ class Figures:
     silhouettes: NDArray[np.float64]
     silhouettes_error: float
 
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The k whose silhouettes were measured."""
+        return tuple(int(group.max()) + 1 for group in self.groups)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain JSON values."""
         groups = [group.tolist() for group in self.groups]
@@ -72,10 +78,10 @@ class Figures:
     def from_dict(cls, values: Mapping[str, Any], n_cells: int) -> Figures:
         """Return the figures that `to_dict` described; raise ValueError, TypeError or KeyError if they are none."""
         lists = [list(group) for group in values["groups"]]
-        if [max(group, default=0) + 1 for group in lists] != [k for k in MEASURED_K if k <= n_cells]:
-            raise ValueError("the quality is that of other numbers of clusters")
         if any(len(group) != n_cells or set(group) != set(range(max(group) + 1)) for group in lists):
             raise ValueError("the quality is that of other cells")
+        if any(max(less) >= max(more) for less, more in pairwise([[0], *lists])):
+            raise ValueError("the quality is that of other numbers of clusters")
         names = ("within", "within_error", "silhouette", "silhouette_error", "silhouettes_error")
         numbers, silhouettes = {name: float(values[name]) for name in names}, [float(v) for v in values["silhouettes"]]
         limits = all(0.0 <= numbers[name] <= _LARGEST for name in names if name != "silhouette")
@@ -104,8 +110,8 @@ def draw_figures(
     Released: sums of values of rows, each within its public half-width. Argument: ``docs/privacy/profiles.md``; tests that try to
     break it: ``tests/privacy/test_neighbours.py``.
     """
-    groups = tuple(exact_groups(cells.places, cells.sizes, k) for k in MEASURED_K if k <= len(cells.sizes))
-    sets = [centres, *(_means(cells, group) for group in groups)]
+    groups = groups_for(cells.places, cells.sizes, [k for k in MEASURED_K if k <= len(cells.sizes)])
+    sets = [centres, *(means_of_groups(cells.places, cells.sizes, group) for group in groups)]
     widths = np.array([_OWN_WIDTH] * 2 + [_OTHER_WIDTH] * len(groups), dtype=np.int64)
     largest = _largest_square(grid, spread, _how_far(door, widths, total))
     least = np.array([0.0, 0.0 if isinstance(partition, Nearest) else -1.0] + [0.0] * len(groups))
@@ -119,26 +125,10 @@ def draw_figures(
         within_error=float(errors[0]) * largest / PLACES**2,
         silhouette=0.0 if alone else float(means[1]),
         silhouette_error=0.0 if alone else float(errors[1]),
-        groups=groups,
+        groups=tuple(groups),
         silhouettes=means[2:],
         silhouettes_error=float(errors[2]) if len(groups) else 0.0,
     )
-
-
-def exact_groups(places: NDArray[np.float64], sizes: NDArray[np.float64], k: int) -> NDArray[np.int64]:
-    """Return the group of every cell: exactly k groups, also where cells lie in one place and k-means finds fewer. Post-processing."""
-    _, group = k_means(places, sizes, k)
-    for number in range(int(group.max()) + 1, k):
-        counts = np.bincount(group)
-        group[np.flatnonzero(group == np.argmax(counts))[-1]] = number
-    return group
-
-
-def _means(cells: Cells, group: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the mean of the cells of every group."""
-    part = np.eye(int(group.max()) + 1)[group].T * cells.sizes
-    means: NDArray[np.float64] = part @ cells.places / part.sum(axis=1, keepdims=True)
-    return means
 
 
 def _how_far(door: Door, widths: NDArray[np.int64], total: float) -> float:

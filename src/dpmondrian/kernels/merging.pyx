@@ -80,19 +80,22 @@ def groups_of_joins(const int64_t[:, :] joins, Py_ssize_t n_points, Py_ssize_t n
     return groups
 
 
-def best_means(places, sizes, Py_ssize_t n_clusters, Py_ssize_t n_steps, const double[:, ::1] chances):
+def best_means(places, sizes, Py_ssize_t n_clusters, Py_ssize_t n_steps, const double[:, ::1] chances, means=None):
     """Return the centres of at most k clusters, and the cluster of every point: the best of as many starts as there are rows of chances.
 
-    A start is greedy k-means++: of a few points, each chosen by its chance, the one that leaves the least cost is taken. Lloyd's steps
-    follow, until nothing moves.
+    A start is greedy k-means++: of a few points, each chosen by its chance, the one that leaves the least cost is taken. One more are the k
+    `means`, if given. Lloyd's steps follow, until nothing moves.
     """
     cdef _Points points = _Points(places, sizes, n_clusters)
     cdef Py_ssize_t start, n_candidates = (chances.shape[1] - 1) // max(n_clusters - 1, 1)
     cdef double cost, least = INFINITY
     best = None
-    for start in range(chances.shape[0]):
+    for start in range(0 if means is None else -1, chances.shape[0]):
+        if start < 0:
+            points.begin(means)
         with nogil:
-            points.choose(&chances[start, 0], n_candidates)
+            if start >= 0:
+                points.choose(&chances[start, 0], n_candidates)
             cost = points.settle(n_steps)
         if best is None or cost < least:
             least, best = cost, (np.array(points.centres)[: points.n_centres], np.array(points.cluster))
@@ -118,6 +121,11 @@ cdef class _Points:
         self.nearest, self.squares, self.below = np.empty((3, self.n_points))
         self.weights, self.centres = np.empty(n_clusters), np.empty((n_clusters, self.n_columns))
         self.cluster = np.empty(self.n_points, dtype=np.int64)
+
+    cdef void begin(self, const double[:, ::1] means):
+        """Put centres there."""
+        self.centres[:] = means
+        self.n_centres = means.shape[0]
 
     cdef void choose(self, const double *chances, Py_ssize_t n_candidates) noexcept nogil:
         """Put centres on points that are far apart; fewer if there are no more different ones."""

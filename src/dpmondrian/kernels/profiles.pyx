@@ -1,7 +1,8 @@
-"""Rows in the bins of clusters, and how near rows lie to centres: exact integers throughout.
+"""Rows in the bins of clusters, and how near rows lie to centres: whole numbers that are the same wherever they are counted.
 
-Places are whole numbers below 2**16 and there are at most 2**20 columns, so squared distances are whole numbers of at most 2**52: floats
-hold them exactly, in whatever order they are added up. Roots and quotients are rounded in one way.
+Places are whole numbers below 2**16 and there are at most 2**20 columns, so squared distances are whole numbers of at most 2**52: doubles
+hold them exactly, in whatever order they are added up. Silhouettes are taken in single precision, which is twice as fast: their distances are
+rounded in one way, in the order of the columns.
 """
 
 from itertools import pairwise
@@ -10,7 +11,7 @@ import numpy as np
 
 from dpmondrian.kernels.tiles import order_rows, places_of
 
-from libc.math cimport INFINITY, rint, sqrt
+from libc.math cimport INFINITY, rint, rintf, sqrt, sqrtf
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
 from dpmondrian.kernels.tiles cimport fill_tile, tile_rows, tile_squares, vectorised
@@ -28,7 +29,6 @@ ctypedef fused value_type:
     int32_t
 
 cdef int64_t STEP = CLUSTER_STEP
-cdef double MARGIN = 1.0 + 1e-9  # more than all rounding in a reach
 
 
 def categories(rows, columns, order):
@@ -80,7 +80,7 @@ def distance_sums(rows, node, centre_sets, largest_square, widths, least):
     widths : int64 array of shape (1 + n_sets,)
         The value of a row is at most this: first of the squared distance, then of the silhouettes.
     least : float64 array of shape (1 + n_sets,)
-        What stands for minus the width: 0, or -1 where silhouettes may be negative. 1 stands for the width.
+        What stands for minus the width, and for less: 0, or -1 where silhouettes may be negative. 1 stands for the width.
     """
     points, total = np.concatenate(centre_sets).astype(np.float64), np.zeros(len(widths), dtype=np.int64)
     begins, n_own = np.cumsum([0, *map(len, centre_sets)]), len(centre_sets[0])
@@ -119,35 +119,38 @@ def _add_sums(
     """
     cdef Py_ssize_t n_columns = points.shape[1], most = tile_rows(n_columns), g, start, size, s, p, c
     cdef double[:, ::1] tile = np.empty((n_columns, most))
-    cdef double[::1] own = np.empty(most), squares = np.empty(most), near = np.empty(most), other = np.empty(most)
-    cdef double reach, limit
+    cdef float[:, ::1] rough = np.empty((n_columns, most), dtype=np.float32), rough_points = np.asarray(points).astype(np.float32)
+    cdef double[::1] own = np.empty(most)
+    cdef float[::1] squares, near, other
+    cdef double reach, limit, margin = 1.0 + 2.0 ** -22 * (n_columns + 8)  # more than all rounding in two distances
+    squares, near, other = np.empty((3, most), dtype=np.float32)
     with nogil:
         for g in range(starts.shape[0] - 1):
             for start from starts[g] <= start < starts[g + 1] by most:
                 size = min(<int64_t>most, starts[g + 1] - start)
                 fill_tile(places, start, size, tile)
+                fill_tile(places, start, size, rough)
                 tile_squares(tile, size, &points[g, 0], own)
-                reach = 2.0 * sqrt(_largest(own, size)) * MARGIN
+                reach = 2.0 * sqrt(_largest(own, size))
                 _add_squares(&own[0], size, largest, widths[0], least[0], &total[0])
                 for s in range(begins.shape[0] - 1):
-                    limit = reach + (apart[g, begins[s] + 1] if begins[s + 1] - begins[s] > 1 else INFINITY)
+                    limit = (reach + apart[g, begins[s] + 1]) * margin if begins[s + 1] - begins[s] > 1 else INFINITY
+                    near[:size] = INFINITY
                     other[:size] = INFINITY
                     if s == 0:
-                        near[:size] = own[:size]
-                    else:
-                        near[:size] = INFINITY
+                        tile_squares(rough, size, &rough_points[g, 0], near)
                     for p in range(begins[s], begins[s + 1]):
                         c = near_first[g, p]
                         if apart[g, p] > limit:
                             break
                         if s == 0 and c == g:
                             continue
-                        tile_squares(tile, size, &points[c, 0], squares)
+                        tile_squares(rough, size, &rough_points[c, 0], squares)
                         if s == 0:
                             _keep_least(&squares[0], size, &other[0])
                         else:
                             _keep_two(&squares[0], size, &near[0], &other[0])
-                    _add_silhouettes(&near[0], &other[0], size, widths[1 + s], least[1 + s], &total[1 + s])
+                    _add_silhouettes(&near[0], &other[0], size, <float>widths[1 + s], <float>least[1 + s], &total[1 + s])
 
 
 cdef double _largest(const double[::1] values, Py_ssize_t size) noexcept nogil:
@@ -158,17 +161,17 @@ cdef double _largest(const double[::1] values, Py_ssize_t size) noexcept nogil:
     return found
 
 
-cdef vectorised _keep_least(const double *squares, Py_ssize_t size, double *least) noexcept nogil:
+cdef vectorised _keep_least(const float *squares, Py_ssize_t size, float *least) noexcept nogil:
     """Put squares in the place of larger ones."""
     cdef Py_ssize_t i
     for i in range(size):
         least[i] = squares[i] if squares[i] < least[i] else least[i]
 
 
-cdef vectorised _keep_two(const double *squares, Py_ssize_t size, double *near, double *other) noexcept nogil:
+cdef vectorised _keep_two(const float *squares, Py_ssize_t size, float *near, float *other) noexcept nogil:
     """Keep the least of all squares and the least of the others."""
     cdef Py_ssize_t i
-    cdef double larger
+    cdef float larger
     for i in range(size):
         larger = near[i] if squares[i] < near[i] else squares[i]
         near[i] = squares[i] if squares[i] < near[i] else near[i]
@@ -192,16 +195,17 @@ cdef vectorised _add_squares(
 
 
 cdef vectorised _add_silhouettes(
-    const double *near, const double *other, Py_ssize_t size, double width, double least, int64_t *total
+    const float *near, const float *other, Py_ssize_t size, float width, float least, int64_t *total
 ) noexcept nogil:
-    """Add ``(b - a) / max(a, b)`` of squared distances a² and b², from -1 to 1; 0 where both are none, or there is no other."""
-    cdef double middle = (1.0 + least) / 2.0, half = (1.0 - least) / 2.0, a, b, larger, value
+    """Add ``(b - a) / max(a, b)`` of squared distances a² and b², from `least` to 1; 0 where both are none, or there is no other."""
+    cdef float middle = (1 + least) / 2, half = (1 - least) / 2, larger, value
     cdef int32_t found = 0
     cdef Py_ssize_t i
     for i in range(size):
-        a, b = sqrt(near[i]), sqrt(other[i])
-        larger = a if a > b else b
-        value = (b - a) / larger
-        value = value if 0.0 < larger < INFINITY else 0.0
-        found += <int32_t>rint((value - middle) / half * width)
+        larger = near[i] if near[i] > other[i] else other[i]
+        value = 1 - sqrtf((other[i] if near[i] > other[i] else near[i]) / larger)
+        value = value if 0 < larger < INFINITY else 0
+        value = -value if near[i] > other[i] else value
+        value = value if value > least else least
+        found += <int32_t>rintf((value - middle) / half * width)
     total[0] += found

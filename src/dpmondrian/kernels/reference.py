@@ -173,7 +173,10 @@ def bin_counts(values, node, limits, step):
 
 
 def distance_sums(places, node, centre_sets, largest_square, widths, least):
-    """Return sums of distances and silhouettes, row by row in whole numbers; see `dpmondrian.kernels.profiles`."""
+    """Return sums of distances and silhouettes, row by row in whole numbers; see `dpmondrian.kernels.profiles`.
+
+    Silhouettes are in double precision here, so that single values may be rounded to the next whole number.
+    """
     total = np.zeros(len(widths), dtype=np.int64)
     for row, own in zip(places.T.astype(np.int64), node, strict=True):
         for number, centres in enumerate(centre_sets):

@@ -25,6 +25,10 @@ ctypedef fused rest_type:
     uint8_t
     uint16_t
 
+ctypedef fused real_type:
+    float
+    double
+
 
 cdef inline void decode(
     const code_type *code, const rest_type *rest, uint32_t width, uint32_t step, Py_ssize_t n_rows, uint16_t *places
@@ -79,7 +83,7 @@ cdef inline int64_t absolute_distance(
     return total
 
 
-cdef inline void fill_tile(const uint16_t[:, ::1] places, Py_ssize_t start, Py_ssize_t size, double[:, ::1] tile) noexcept nogil:
+cdef inline void fill_tile(const uint16_t[:, ::1] places, Py_ssize_t start, Py_ssize_t size, real_type[:, ::1] tile) noexcept nogil:
     """Copy rows into a tile of floating-point numbers."""
     cdef Py_ssize_t i, j
     for j in range(places.shape[0]):
@@ -88,16 +92,16 @@ cdef inline void fill_tile(const uint16_t[:, ::1] places, Py_ssize_t start, Py_s
 
 
 cdef Py_ssize_t tile_rows(Py_ssize_t n_columns) noexcept nogil
-cdef void tile_squares(const double[:, ::1] tile, Py_ssize_t size, const double *point, double[::1] squares) noexcept nogil
+cdef void tile_squares(const real_type[:, ::1] tile, Py_ssize_t size, const real_type *point, real_type[::1] squares) noexcept nogil
 
 
-cdef inline void add_squares(const double *column, Py_ssize_t size, double centre, double *distance) noexcept nogil:
+cdef inline void add_squares(const real_type *column, Py_ssize_t size, real_type centre, real_type *distance) noexcept nogil:
     """Add the squared distances of values from a centre.
 
-    Between places they are whole numbers below 2**53, which double precision holds exactly and is fastest with.
+    Between places they are whole numbers below 2**53, which double precision holds exactly.
     """
     cdef Py_ssize_t i
-    cdef double d
+    cdef real_type d
     for i in range(size):
         d = column[i] - centre
         distance[i] += d * d

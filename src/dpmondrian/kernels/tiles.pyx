@@ -4,7 +4,7 @@ import numpy as np
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint32_t
 
-from dpmondrian.kernels.tiles cimport MIDDLE, add_squares, code_type, decode, rest_type, vectorised
+from dpmondrian.kernels.tiles cimport MIDDLE, add_squares, code_type, decode, real_type, rest_type, vectorised
 
 __all__ = ["MIDDLE_PLACE", "by_row", "order_rows", "padded", "places_of"]
 
@@ -95,7 +95,7 @@ cdef Py_ssize_t tile_rows(Py_ssize_t n_columns) noexcept nogil:
     return 16 * max(<Py_ssize_t>2, min(<Py_ssize_t>16, 160 // n_columns))
 
 
-cdef void tile_squares(const double[:, ::1] tile, Py_ssize_t size, const double *point, double[::1] squares) noexcept nogil:
+cdef void tile_squares(const real_type[:, ::1] tile, Py_ssize_t size, const real_type *point, real_type[::1] squares) noexcept nogil:
     """Write the squared distances of the first rows of a tile from a point: four columns at a time, so that few sums are written."""
     cdef Py_ssize_t j = 0, n_columns = tile.shape[0]
     squares[:size] = 0.0
@@ -107,16 +107,16 @@ cdef void tile_squares(const double[:, ::1] tile, Py_ssize_t size, const double 
         j += 1
 
 
-cdef vectorised _add_four(const double *first, Py_ssize_t stride, Py_ssize_t size, const double *point, double *squares) noexcept nogil:
-    cdef const double *second = first + stride
-    cdef const double *third = second + stride
-    cdef const double *fourth = third + stride
-    cdef double a, b, c, d
+cdef vectorised _add_four(const real_type *first, Py_ssize_t stride, Py_ssize_t size, const real_type *point, real_type *squares) noexcept nogil:
+    cdef const real_type *second = first + stride
+    cdef const real_type *third = second + stride
+    cdef const real_type *fourth = third + stride
+    cdef real_type a, b, c, d
     cdef Py_ssize_t i
     for i in range(size):
         a, b, c, d = first[i] - point[0], second[i] - point[1], third[i] - point[2], fourth[i] - point[3]
         squares[i] += (a * a + b * b) + (c * c + d * d)
 
 
-cdef vectorised _add_one(const double *column, Py_ssize_t size, double centre, double *squares) noexcept nogil:
+cdef vectorised _add_one(const real_type *column, Py_ssize_t size, real_type centre, real_type *squares) noexcept nogil:
     add_squares(column, size, centre, squares)

@@ -6,7 +6,7 @@ from dpmondrian.release.assembly import released
 from dpmondrian.release.coreset import Coreset
 from dpmondrian.release.csv_text import cells_text
 from dpmondrian.release.differences import Difference
-from dpmondrian.release.every_k import Clusters, Qualities
+from dpmondrian.release.every_k import MOST_K, Clusters, Qualities
 from dpmondrian.release.explain import Explanation, explain
 from dpmondrian.release.hierarchy import Hierarchy
 from dpmondrian.release.histograms import ColumnProfile, Histogram
@@ -34,6 +34,7 @@ from dpmondrian.release.whole import with_shares_of_all
 
 __all__ = [
     "ADD_OR_REMOVE",
+    "MOST_K",
     "PERSON",
     "SEEDED",
     "Account",

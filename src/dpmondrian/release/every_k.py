@@ -21,7 +21,7 @@ from dpmondrian.dpm import (
     Nearest,
     Part,
     divided,
-    exact_groups,
+    groups_for,
     variance_within,
 )
 from dpmondrian.engines import PLACES
@@ -36,7 +36,7 @@ from dpmondrian.schema import Coordinates
 if TYPE_CHECKING:
     from dpmondrian.release.release import Release
 
-MOST_K = 20
+MOST_K = max(MEASURED_K)
 """Up to which k qualities are computed where nothing else is asked for."""
 
 _SPREAD_ERROR = 0.3
@@ -69,7 +69,8 @@ class Clusters:
     cluster_of_cell : int64 array of shape (n_cells,)
         -1 for cells that are divided.
     silhouette : Measured or None
-        Mean centre-based silhouette, with every row in the cluster of its nearest centre, where it was measured: see `Quality`.
+        Mean centre-based silhouette, with every row in the cluster of its nearest centre: see `Quality`. None where it was not measured: of one
+        cluster, of more than 20, of more than there are cells, and without profiles.
     release : Release
         Of which they are made.
     cuts : Cuts or None
@@ -147,7 +148,7 @@ class Clusters:
 
 @dataclass(frozen=True)
 class Qualities:
-    """How much of the variance clusters explain, for several k. Prints as a table.
+    """How much of the variance clusters explain, and their silhouettes, for several k. Prints as a table.
 
     Attributes
     ----------
@@ -273,15 +274,16 @@ class EveryK:
     def _groups(self, k: int) -> NDArray[np.int64]:
         """Return the group of every cell: the one that was measured, if any."""
         figures = self._release.figures
-        known = {} if figures is None else dict(zip(MEASURED_K, figures.groups, strict=False))
-        return known[k] if k in known else exact_groups(self._places, self._cells.sizes, k)
+        if figures is not None and k in figures.numbers:
+            return figures.groups[figures.numbers.index(k)]
+        return groups_for(self._places, self._cells.sizes, [k])[0]
 
     def _silhouette(self, k: int) -> Measured | None:
         """Return the silhouette of k clusters, if it was measured."""
         figures = self._release.figures
-        if figures is None or k not in MEASURED_K[: len(figures.groups)]:
+        if figures is None or k not in figures.numbers:
             return None
-        value = float(figures.silhouettes[MEASURED_K.index(k)])
+        value = float(figures.silhouettes[figures.numbers.index(k)])
         return Measured.around(value, figures.silhouettes_error, 0.0, 1.0)
 
     def own_quality(self) -> Quality:

@@ -16,7 +16,6 @@ from dpmondrian.dpm import (
     COUNT,
     DOMAIN_SUMS,
     INTERVAL_SIZE,
-    MEASURED_K,
     PROFILES,
     QUALITY,
     SPLIT,
@@ -193,7 +192,7 @@ def _description_faults(release: Release, settings: Settings, plan: Plan) -> Ite
     length = math.sqrt(n_columns) if entry.mechanism == GAUSSIAN else math.sqrt(2.0) * n_columns
     if entry.n_draws != release.profiles.n_values or not _close(release.profiles.deviation, entry.scale * length):
         yield "the profiles have other numbers of values, or another noise, than the ledger"
-    if entries[QUALITY.name].n_draws != 2 + sum(k <= len(release.cells) for k in MEASURED_K):
+    if release.figures is None or entries[QUALITY.name].n_draws != 2 + len(release.figures.groups):
         yield "the quality has another number of values than the ledger"
 
 

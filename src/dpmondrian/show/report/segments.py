@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpmondrian.release import Clusters, Measured
+from dpmondrian.release import MOST_K, Clusters, Measured
 from dpmondrian.show.report.comparison import Everyone
 from dpmondrian.show.report.drawings import Frame
 from dpmondrian.show.report.overview import Overview, overview
@@ -13,7 +13,6 @@ from dpmondrian.show.texts.clusters import divided_text, hundredths, measured_te
 from dpmondrian.show.words import Words
 from dpmondrian.show.words.numbers import share_text
 
-_MOST_K = 20
 _MOST_COLUMNS = 24  # of the tables, which hold 210 segments together
 _WITHOUT_SCRIPT = (2, 3, 5, 8)  # numbers of segments that are shown where no script runs
 _USUAL_K = 5
@@ -59,8 +58,8 @@ def segments(shown: Shown, every: Everyone) -> Segments | None:
     n_found = len(release.sizes)
     frame = Frame(width=640.0, height=220.0, left=64.0, pad=8.0)
     return Segments(
-        points=tuple(_point(shown, every, frame, release.clusters(k)) for k in range(1, _MOST_K + 1)),
-        first=n_found if 1 < n_found <= _MOST_K else _USUAL_K,
+        points=tuple(_point(shown, every, frame, release.clusters(k)) for k in range(1, MOST_K + 1)),
+        first=n_found if 1 < n_found <= MOST_K else _USUAL_K,
         n_cells=len(cells),
         frame=frame,
     )
@@ -75,7 +74,7 @@ def _point(shown: Shown, every: Everyone, frame: Frame, clusters: Clusters) -> P
         error=share_text(error, error),
         silhouette="" if clusters.silhouette is None else _silhouette(clusters.silhouette, shown.words),
         divided=divided_text(shown.release, shown.words) if clusters.is_divided else "",
-        x=frame.x((k - 1) / (_MOST_K - 1)),
+        x=frame.x((k - 1) / (MOST_K - 1)),
         y=y,
         low=low,
         high=high,
