@@ -281,6 +281,7 @@ def n_pages(page):
 def test_it_prints_on_few_pages_with_nothing_cut_off(hand_made, profiled, opened, n_clusters, n_columns):
     columns = [Column(f"a_rather_long_name_{j}", 0, 1, unit="mmol/l") for j in range(n_columns)]
     release = hand_made(columns, n_clusters)
+    release = replace(release, centre_errors=release.centre_errors / 100)  # numbers have three decimals
     one = {"certainty": np.ones(1)} if n_clusters == 1 else {}
     page = opened(profiled(replace(release, **one)), width=710)
     assert n_pages(page) <= 2 + n_clusters / 3

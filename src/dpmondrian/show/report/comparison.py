@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,8 @@ Groups = Release | Clusters
 MOST_LEVELS = 4
 _FROM = np.array([0.2, 0.5, 1.0, 1.5])
 """From how many standard deviations on a difference counts as a level: small, medium, large and very large."""
-_CERTAIN = 2.0  # errors that a difference must exceed, so that it is not noise in 95 of 100 cases
+_BY_NOISE = 0.05
+"""Probability that noise alone makes any of the differences that are levels, in all groups and columns of a table."""
 
 
 @dataclass(frozen=True)
@@ -62,5 +64,6 @@ def levels(release: Release, every: Everyone, groups: Groups) -> NDArray[np.int6
     shift = coordinates.of_centres(groups.centres) - every.place
     errors = coordinates.of_errors(groups.centre_errors, groups.centres)
     distance = np.abs(shift) / np.maximum(every.deviation, np.finfo(np.float64).tiny)
-    level = np.searchsorted(_FROM, distance, side="right") * np.sign(shift) * (np.abs(shift) > _CERTAIN * errors)
+    certain = NormalDist().inv_cdf(1.0 - _BY_NOISE / (2.0 * shift.size))
+    level = np.searchsorted(_FROM, distance, side="right") * np.sign(shift) * (np.abs(shift) > certain * errors)
     return level.astype(np.int64)

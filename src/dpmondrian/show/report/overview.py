@@ -35,9 +35,12 @@ MOST_WITH_NUMBERS = 8
 """Clusters whose numbers find room side by side, also on paper."""
 
 _MOST_CATEGORIES = 6
-_PRINTED = {0: 44, 2: 18}
+_WIDE_ON_PAPER = 3  # clusters beside which a cell has room for a number and a range in one line
+_PRINTED = {0: 32, 2: 18, 3: 44, 4: 44, 5: 44}
 _MOST_PRINTED = 60
-"""Lines that are printed, by the number of clusters that have cells: one, which has two lines side by side, two, or more."""
+"""Lines that are printed, by the number of clusters that have cells (one has none, and two lines side by side): so many as leave room for the rest."""
+_MOST_WITH_RANGES = 20
+"""Lines of which the range of the middle half is printed, too, if cells are narrow."""
 _MOST_NAMED = 3  # clusters that a strip names in words at either end
 
 
@@ -100,6 +103,14 @@ class Overview:
         order = sorted(range(len(self.blocks)), key=lambda number: -self.blocks[number].weight)
         n_lines = np.cumsum([self.blocks[number].n_lines for number in order])
         return frozenset(order[: int(np.sum(n_lines <= _PRINTED.get(len(self.heads), _MOST_PRINTED)))])
+
+    @property
+    def is_long(self) -> bool:
+        """Whether ranges would take too many pages."""
+        return (
+            len(self.heads) > _WIDE_ON_PAPER
+            and sum(self.blocks[number].n_lines for number in self.printed) > _MOST_WITH_RANGES
+        )
 
     @property
     def with_numbers(self) -> bool:

@@ -24,7 +24,7 @@ from dpmondrian.show.report.outline import outline
 from dpmondrian.show.report.overview import overview
 from dpmondrian.show.report.segments import segments
 from dpmondrian.show.report.selection import Shown, shown_part
-from dpmondrian.show.texts.clusters import hundredths, measured_texts
+from dpmondrian.show.texts.clusters import measured_texts, silhouette_texts
 from dpmondrian.show.texts.facts import column_kind, entry_names, neighbours_text, unit_text
 from dpmondrian.show.texts.forecast import findable_text
 from dpmondrian.show.words import ENGLISH, Words
@@ -160,7 +160,7 @@ def _quality(release: Release, words: Words) -> Iterator[tuple[str, str, str]]:
     explained, silhouette = release.quality.explained, release.quality.silhouette
     yield words("report.figure.explained"), *measured_texts(explained, percent, words)
     if silhouette is not None:
-        yield words("report.figure.silhouette"), *measured_texts(silhouette, hundredths, words)
+        yield words("report.figure.silhouette"), *silhouette_texts(silhouette, words)
 
 
 def _account(release: Release, words: Words) -> str:

@@ -9,7 +9,7 @@ from dpmondrian.show.report.comparison import Everyone
 from dpmondrian.show.report.drawings import Frame
 from dpmondrian.show.report.overview import Overview, overview
 from dpmondrian.show.report.selection import Shown
-from dpmondrian.show.texts.clusters import divided_text, hundredths, measured_texts
+from dpmondrian.show.texts.clusters import divided_text, silhouette_texts
 from dpmondrian.show.words import Words
 from dpmondrian.show.words.numbers import share_text
 
@@ -84,5 +84,5 @@ def _point(shown: Shown, every: Everyone, frame: Frame, clusters: Clusters) -> P
 
 
 def _silhouette(measured: Measured, words: Words) -> str:
-    text, interval = measured_texts(measured, hundredths, words)
+    text, interval = silhouette_texts(measured, words)
     return words("report.segments.silhouette", silhouette=text, interval=interval)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dpmondrian.common.printable import printable
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from dpmondrian.release import Clusters, Measured, Qualities, Release
 
 _MOST_COLUMNS, _MOST_SEGMENTS = 8, 100
+_HUNDREDTHS = 0.003  # with a smaller error than this, both ends of an interval may be the same in hundredths
 
 _VERDICTS = ((0.99, "certain"), (0.95, "very_likely"), (0.8, "likely"), (0.5, "possible"), (0.0, "doubtful"))
 """From which certainty on each verdict holds."""
@@ -99,9 +101,9 @@ def measured_texts(measured: Measured, text: Callable[[float], str], words: Word
     return text(measured.value), words("measured.interval", low=text(measured.low), high=text(measured.high))
 
 
-def hundredths(value: float) -> str:
-    """Return a number with two decimals."""
-    return number(value, 2)
+def silhouette_texts(measured: Measured, words: Words = ENGLISH) -> tuple[str, str]:
+    """Return a silhouette and its interval: two decimals, or three if its error leaves them."""
+    return measured_texts(measured, partial(number, decimals=2 if measured.error >= _HUNDREDTHS else 3), words)
 
 
 def _breakable(text: str) -> str:

@@ -545,7 +545,7 @@ _REPORT: dict[str, Text] = {
     "report.overview.column": "Column",
     "report.overview.all": "All {counted}",
     "report.overview.quartiles": (
-        "Medians, and below them the range of the middle half of the {counted}; categories as shares. Numbers have as many digits as the "
+        "Medians, and the range of the middle half of the {counted} where there is room; categories as shares. Numbers have as many digits as the "
         "noise leaves."
     ),
     "report.overview.means": "Means, and shares of categories, with as many digits as the noise leaves.",
