@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpmondrian.dpm.algorithm import CLEAR_SIZE, FINAL_SHARE, K_STEPS, Clustering, cluster, split_rule
-from dpmondrian.dpm.cells import CELL_STEPS, COARSE_PART, LEAF_PART, Cells, rows_per_cell
+from dpmondrian.dpm.cells import CELL_STEPS, COARSE_PART, LEAF_PART, MADE_BY_NOISE, Cells, rows_per_cell
 from dpmondrian.dpm.distances import denoised_shares
 from dpmondrian.dpm.dividing import Part, divided, variance_within
 from dpmondrian.dpm.draws import (
@@ -55,6 +55,7 @@ __all__ = [
     "K_STEPS",
     "LEAF_PART",
     "LINES",
+    "MADE_BY_NOISE",
     "MEASURED_K",
     "MOST_CLUSTERS",
     "PAPER_SHARES",

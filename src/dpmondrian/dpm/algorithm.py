@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.dpm.cells import CELL_STEPS, Cells, find_cells, move_cells
+from dpmondrian.dpm.cells import CELL_STEPS, MADE_BY_NOISE, Cells, find_cells, move_cells
 from dpmondrian.dpm.dividing import Part, divided
 from dpmondrian.dpm.draws import COUNT, SPLIT
 from dpmondrian.dpm.finding import LEAST_SHARE, find_clusters
@@ -25,6 +25,7 @@ from dpmondrian.dpm.profiles import Histograms, draw_histograms
 from dpmondrian.dpm.quality import MEASURED_K, Figures, draw_figures
 from dpmondrian.dpm.scores import Score, VarianceScore
 from dpmondrian.dpm.settings import Settings
+from dpmondrian.dpm.shares import agreeing_cells
 from dpmondrian.dpm.steps import COUNT_PART, Centres, Groups, Stepper
 from dpmondrian.dpm.tree.grower import GrownTree, ScoreCuts, SplitRule, consistent_counts, grow
 from dpmondrian.dpm.tree.intervals import choose_n_intervals
@@ -47,8 +48,6 @@ FINAL_SHARE = 0.1
 """Share of the budget for the sizes and centres of clusters that were found."""
 _WORTH_A_STEP = 0.05
 """Share of the budget that is worth another step of the cells, where nothing was found."""
-_MADE_BY_NOISE = 2.0
-"""Cells of this many standard deviations of their size may be empty."""
 _MOST_VARIANCE = 4.0
 """Histograms whose noise has more times the variance of a count's do not show how far that is off."""
 CLEAR_SIZE = 4.0
@@ -125,10 +124,12 @@ def _cluster(engine: Engine, door: Door, schema: Schema, settings: Settings) -> 
     clusters = _k_clusters if settings.n_clusters else _found_clusters
     found = clusters(engine, door, grid, stepper, cells, settings, float(sizes[0]))
     cluster_of_leaf = found.partition.clusters(np.rint(leaves.places).astype(np.int64))
-    described = _described(engine, door, grid, stepper.spread, found, settings, float(sizes[0]))
-    found = _counted_again(found, described[0], float(sizes[0]), float(size_errors[0]))
+    histograms = _histograms(engine, door, grid, found, settings)
+    found = _with_agreeing_cells(found, histograms, grid)
+    figures = _figures(engine, door, grid, stepper.spread, found, settings, float(sizes[0]))
+    found = _counted_again(found, histograms, float(sizes[0]), float(size_errors[0]))
     engine.route(Named(_ranks(found.groups).astype(np.int16)))
-    return _clustering(grid, tree, sizes, size_errors, found, cluster_of_leaf, *described)
+    return _clustering(grid, tree, sizes, size_errors, found, cluster_of_leaf, histograms, figures)
 
 
 @dataclass(frozen=True)
@@ -213,17 +214,30 @@ def _found_clusters(
     return _Clusters(centres, groups, found.partition, cells, found.certainty)
 
 
-def _described(
-    engine: Engine, door: Door, grid: Grid, spread: float, found: _Clusters, settings: Settings, total: float
-) -> tuple[Histograms | None, Figures | None]:
-    """Return histograms of the final clusters and how good these are, where that was asked for."""
+def _histograms(engine: Engine, door: Door, grid: Grid, found: _Clusters, settings: Settings) -> Histograms | None:
+    """Return histograms of the final clusters, where they were asked for."""
     if not settings.profiles or found.cells is None:
-        return None, None
+        return None
     if isinstance(found.partition, Nearest):  # its centres have moved since
         engine.route(found.partition.move())
-    histograms = draw_histograms(engine, door, grid, found.centres, found.cells.spread, settings.profile_names)
-    figures = draw_figures(engine, door, grid, found.partition, found.centres.places, found.cells, spread, total)
-    return histograms, figures
+    return draw_histograms(engine, door, grid, found.centres, found.cells.spread, settings.profile_names)
+
+
+def _with_agreeing_cells(found: _Clusters, histograms: Histograms | None, grid: Grid) -> _Clusters:
+    """Return clusters whose cells have, together, the shares of categories of the cluster. Post-processing."""
+    if found.cells is None:
+        return found
+    cluster = found.partition.clusters(np.rint(found.cells.places).astype(np.int64))
+    return replace(found, cells=agreeing_cells(found.cells, cluster, found.centres, histograms, grid))
+
+
+def _figures(
+    engine: Engine, door: Door, grid: Grid, spread: float, found: _Clusters, settings: Settings, total: float
+) -> Figures | None:
+    """Return how good the final clusters are, where that was asked for."""
+    if not settings.profiles or found.cells is None:
+        return None
+    return draw_figures(engine, door, grid, found.partition, found.centres.places, found.cells, spread, total)
 
 
 def _counted_again(found: _Clusters, histograms: Histograms | None, total: float, total_error: float) -> _Clusters:
@@ -286,7 +300,7 @@ def _means_of_cells(cells: Cells, partition: Partition, grid: Grid) -> Centres:
     """
     cluster = partition.clusters(np.rint(cells.places).astype(np.int64))
     is_member = np.eye(partition.n_clusters)[cluster].T
-    member = is_member * np.maximum(cells.sizes - _MADE_BY_NOISE * cells.size_error, 0.0)
+    member = is_member * np.maximum(cells.sizes - MADE_BY_NOISE * cells.size_error, 0.0)
     for others in (is_member * cells.sizes, np.broadcast_to(cells.sizes, is_member.shape)):
         member = np.where(member.any(axis=1, keepdims=True), member, others)
     part = member / member.sum(axis=1, keepdims=True)

@@ -18,7 +18,17 @@ from dpmondrian.dpm.tree.grower import GrownTree, Node
 from dpmondrian.engines import Engine, Grid
 from dpmondrian.privacy import Door
 
-__all__ = ["CELL_STEPS", "COARSE_PART", "LEAF_PART", "Cells", "find_cells", "leaf_boxes", "move_cells", "rows_per_cell"]
+__all__ = [
+    "CELL_STEPS",
+    "COARSE_PART",
+    "LEAF_PART",
+    "MADE_BY_NOISE",
+    "Cells",
+    "find_cells",
+    "leaf_boxes",
+    "move_cells",
+    "rows_per_cell",
+]
 
 CELL_STEPS = 2
 """Steps in which rows count for their nearest cell: the first carries cells over the borders of boxes, the second settles."""
@@ -27,6 +37,9 @@ COARSE_PART, LEAF_PART = 0.10, 0.32
 """Parts of the cells' share for a first place in the tree and for the leaves' centres; the steps get the rest.
 
 A leaf is known to be within its box, so its centre needs less than the cells, whose centres are what is released."""
+
+MADE_BY_NOISE = 2.0
+"""Cells of this many standard deviations of their size may be empty: then noise put them anywhere, far from all rows."""
 
 _ANCESTORS = 12
 _START, _CELL, _CELL_WITH_K = 1.0 / 8.0, 1.0 / 8.0, 1.0 / 4.0

@@ -19,7 +19,7 @@ from dpmondrian.engines import CLUSTER_STEP, BinCounts, Engine, Grid
 from dpmondrian.privacy import Door
 from dpmondrian.schema import Indicator
 
-__all__ = ["MOST_HALVINGS", "Histograms", "bin_limits", "draw_histograms"]
+__all__ = ["MOST_HALVINGS", "Histograms", "bin_limits", "draw_histograms", "table_columns"]
 
 MOST_HALVINGS, _LEAST_HALVINGS = 8, 3
 """How often the range of a column is halved, at most and at least, to come to the width of the finest bins."""
@@ -61,6 +61,11 @@ class Histograms:
         totals = np.array([np.concatenate(own).sum() for own in self.counts]) / n_columns
         return totals, self.deviation**2 * np.array([len(np.concatenate(own)) for own in self.counts]) / n_columns**2
 
+    def of_column(self, name: str) -> list[NDArray[np.int64]]:
+        """Return the counts of a column of the table in every cluster."""
+        number = self.names.index(name)
+        return [own[number] for own in self.counts]
+
     def ordered(self, order: NDArray[np.int64]) -> Histograms:
         """Return the same with clusters in another order."""
         limits, counts = ([values[c] for c in order.tolist()] for values in (self.limits, self.counts))
@@ -79,7 +84,7 @@ def draw_histograms(
     Released: rows per cluster and bin. A row is in one cluster, and there in one bin of each of M columns. Argument:
     ``docs/privacy/profiles.md``; tests that try to break it: ``tests/privacy/test_neighbours.py``.
     """
-    blocks = {name: columns for name, columns in _table_columns(grid).items() if chosen is None or name in chosen}
+    blocks = {name: columns for name, columns in table_columns(grid).items() if chosen is None or name in chosen}
     n_clusters, columns = len(centres.places), list(blocks.values())
     limits = [_limits(grid, own, centres, spread) for own in columns]
     sizes = np.array([[len(own) for own in of_column] for of_column in limits])
@@ -101,7 +106,7 @@ def _pieces(values: NDArray[np.int64], sizes: NDArray[np.int64]) -> list[NDArray
     return [values[begin:end] for begin, end in pairwise([0, *np.cumsum(sizes).tolist()])]
 
 
-def _table_columns(grid: Grid) -> dict[str, NDArray[np.int64]]:
+def table_columns(grid: Grid) -> dict[str, NDArray[np.int64]]:
     """Return the columns of the grid that stand for each column of the table, by its name."""
     found: dict[str, list[int]] = {}
     for j, column in enumerate(grid.schema.columns):

@@ -78,7 +78,7 @@ class Figures:
     def from_dict(cls, values: Mapping[str, Any], n_cells: int) -> Figures:
         """Return the figures that `to_dict` described; raise ValueError, TypeError or KeyError if they are none."""
         lists = [list(group) for group in values["groups"]]
-        if any(len(group) != n_cells or set(group) != set(range(max(group) + 1)) for group in lists):
+        if any(len(own) != n_cells or max(own) >= n_cells or set(own) != set(range(max(own) + 1)) for own in lists):
             raise ValueError("the quality is that of other cells")
         if any(max(less) >= max(more) for less, more in pairwise([[0], *lists])):
             raise ValueError("the quality is that of other numbers of clusters")

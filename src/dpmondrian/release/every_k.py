@@ -30,7 +30,6 @@ from dpmondrian.release.csv_text import csv_text
 from dpmondrian.release.hierarchy import Hierarchy, ward
 from dpmondrian.release.labelling import Labeller
 from dpmondrian.release.measured import Measured, Quality
-from dpmondrian.release.whole import with_shares_of_all
 from dpmondrian.schema import Coordinates
 
 if TYPE_CHECKING:
@@ -197,14 +196,6 @@ class EveryK:
         self._variances = (errors / self._grid.step) ** 2
         self._made: dict[int, Clusters] = {}
 
-    @cached_property
-    def _means(self) -> NDArray[np.float64]:
-        """The cells in places, as what clusters are made of: together they have the shares of categories of all rows."""
-        release, sizes = self._release, np.maximum(self._release.sizes, 1.0)
-        whole = with_shares_of_all(release, sizes @ release.centres / sizes.sum())
-        agreeing = self._coordinates.agreeing(self._cells.centres, self._cells.sizes, whole)
-        return self._grid.places_of(self._coordinates.of_centres(agreeing))
-
     def clusters(self, k: int) -> Clusters:
         """Return k clusters; see `Release.clusters`."""
         k = _checked(k)
@@ -232,8 +223,8 @@ class EveryK:
         group, sizes, size_errors = np.argsort(order)[group], sizes[order], size_errors[order]
         part = np.eye(len(sizes))[group].T * self._cells.sizes
         part /= part.sum(axis=1, keepdims=True)
-        places = part @ self._means
-        shift = (self._means - places[group]) ** 2 * (self._cells.size_error / self._cells.sizes[:, None]) ** 2
+        places = part @ self._places
+        shift = (self._places - places[group]) ** 2 * (self._cells.size_error / self._cells.sizes[:, None]) ** 2
         variances = part**2 @ (self._variances + shift)
         quality, quality_error = self._quality(group, part @ self._places, part**2 @ self._variances)
         centres = self._coordinates.values(self._grid.values(places))
@@ -268,7 +259,7 @@ class EveryK:
         """Return the cells as what can be divided."""
         sizes, size_errors = self._sizes(np.arange(len(self._cells)))
         spread = np.full(self._grid.n_columns, self._cells.spread * PLACES)
-        each = zip(self._means, self._variances, sizes.tolist(), size_errors.tolist(), strict=True)
+        each = zip(self._places, self._variances, sizes.tolist(), size_errors.tolist(), strict=True)
         return [Part(place, variance, spread, size, error) for place, variance, size, error in each]
 
     def _groups(self, k: int) -> NDArray[np.int64]:

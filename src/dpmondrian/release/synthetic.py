@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmondrian.dpm import MADE_BY_NOISE
 from dpmondrian.exceptions import ParameterError, WayOut
 from dpmondrian.release.histograms import ColumnProfile
 from dpmondrian.release.profiles import Profile
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 _LEAST_INSIDE = 0.25
 """Least spread of rows around their cell, as a part of the spread of the cluster: cells are never so fine that there is none."""
-_MADE_BY_NOISE = 2.0
-"""Cells of this many standard errors of their size may be empty: noise put them anywhere, and rows around them would be far from all others."""
 _ROUNDS = 8
 """In which the shares of categories in cells are fitted to those of the cluster."""
 
@@ -51,7 +50,7 @@ class _Maker:
         self._coordinates = Coordinates(release.schema)
         self._centres = self._coordinates.of_centres(self._cells.centres)
         self._cluster = release.rule.clusters(np.rint(release.grid.places_of(self._centres)).astype(np.int64))
-        self._hold_rows = self._cells.sizes > _MADE_BY_NOISE * self._cells.size_error
+        self._hold_rows = self._cells.sizes > MADE_BY_NOISE * self._cells.size_error
         sizes = np.maximum(release.sizes, 0.0)
         self.shares = sizes / sizes.sum() if sizes.any() else np.full(len(sizes), 1.0 / len(sizes))
 

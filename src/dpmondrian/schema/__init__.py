@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpmondrian.schema.bounds import GivenBounds, kind_to_read
 from dpmondrian.schema.columns import OTHER, Bounds, Category, Column, Estimate, Indicator, Schema
-from dpmondrian.schema.coordinates import Coordinates
+from dpmondrian.schema.coordinates import Coordinates, nearest_shares
 from dpmondrian.schema.draft import draft_schema, left_out, section_text, with_bounds
 from dpmondrian.schema.files import TableSchema, read_schema, schema_text, toml_in, write_schema
 from dpmondrian.schema.guesses import Guess, guess_column, guess_columns, is_identifier
@@ -48,6 +48,7 @@ __all__ = [
     "kind_to_read",
     "known_quantity",
     "left_out",
+    "nearest_shares",
     "read_schema",
     "schema_text",
     "section_of",

@@ -18,7 +18,6 @@ from dpmondrian.schema.columns import OTHER, Category, Column, Indicator, Schema
 from dpmondrian.schema.notations import Notation
 
 _LOG_TERMS = 12  # terms of the series of the logarithm; the next one is below the last bit
-_MOST_ROUNDS, _AGREED = 50, 1e-4  # in which shares of parts are brought to those of the whole, and how near
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,7 @@ class Coordinates:
         centres, log = np.clip(centres, self.schema.lower, self.schema.upper), list(self.log_columns)
         centres[:, log] = np.exp(centres[:, log])
         for own in self._indicators:
-            centres[:, own] = _shares(centres[:, own])
+            centres[:, own] = nearest_shares(centres[:, own])
         return np.clip(centres, self.given.lower, self.given.upper)
 
     @cached_property
@@ -108,26 +107,6 @@ class Coordinates:
             for column, width, end in zip(self.given.columns, widths, ends, strict=True)
             if isinstance(column, Category)
         ]
-
-    def agreeing(
-        self, centres: NDArray[np.float64], sizes: NDArray[np.float64], whole: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Return released centres of parts whose shares of categories come to those of the `whole`, which are known better.
-
-        Noise makes some shares negative. These were put to none, and the others less, which adds up over many small parts: categories
-        that nobody has seem to be there, and common ones rarer. So all parts are moved alike.
-        """
-        centres, weight = centres.copy(), sizes / sizes.sum()
-        for own in self._indicators:
-            shift = np.zeros(own.stop - own.start)
-            for _ in range(_MOST_ROUNDS):
-                shares = _shares(centres[:, own] + shift)
-                lack = whole[own] - weight @ shares
-                if np.abs(lack).max() < _AGREED:
-                    break
-                shift += lack
-            centres[:, own] = shares
-        return centres
 
     def errors(self, errors: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the standard errors of released centres in the columns' own units, in which the centres are `values`.
@@ -177,7 +156,7 @@ def _coordinates_of(
     return [_log(_clipped(values, column)) if column.log else values]
 
 
-def _shares(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+def nearest_shares(shares: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the nearest shares that are not negative and add up to one (projection on the simplex), row by row."""
     falling = -np.sort(-shares, axis=1)
     excess = (np.cumsum(falling, axis=1) - 1.0) / np.arange(1, shares.shape[1] + 1)
