@@ -132,7 +132,7 @@ def interrupted(process: subprocess.Popen[str], kind: Kind, moment: float, folde
         process.stdout.readline()
     time.sleep(moment)
     begin = undelayed_time(time.monotonic(), statistics_of(process))
-    process.send_signal(kind.number)
+    os.kill(process.pid, kind.number)  # `Popen.send_signal` would forget a process that has ended
     if not has_ended(process):
         process.kill()
         process.communicate()
