@@ -194,7 +194,7 @@ def judged_command(code: int, kind: Kind, out: str, err: str, folder: Path) -> t
     n_charges = len(charges(folder))
     if code == 0 or (code == -kind.number and "labels.parquet" in files_in(folder / "out-sensitive")):
         return "finished", [] if is_whole and n_charges == 1 else ["finished without results"]
-    left = [path for path in folder.iterdir() if path.name != "budget.json"]
+    left = [path for path in folder.iterdir() if not path.name.startswith("budget.json")]
     was_at_start = code == -kind.number or "KeyboardInterrupt" in err
     if was_at_start and not left and n_charges == 0 and "Stopped" not in err and "dpmondrian/cli" not in err:
         return f"interpreter's start, {code}", []
@@ -267,7 +267,7 @@ def main() -> None:
 def summarised(outcomes: dict[str, list[Outcome]]) -> int:
     """Print a table, and return the exit code."""
     for kind, own in sorted(outcomes.items()):
-        endings = defaultdict(int)
+        endings: dict[str, int] = defaultdict(int)
         for outcome in own:
             endings[outcome.ending] += 1
         seconds = sorted(outcome.seconds for outcome in own)
