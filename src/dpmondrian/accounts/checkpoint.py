@@ -152,7 +152,7 @@ class Checkpoint:
         names = [name for name in {**kept, **facts} if name not in kept or kept[name] != facts.get(name)]
         if names:
             raise self.refusal(
-                f"belongs to another run: {', '.join(names)} differ{'s' if len(names) == 1 else ''}. To resume that run, repeat the original call; to start a new run, use another file"
+                f"belongs to another run: {', '.join(names)} differ{'s' if len(names) == 1 else ''}. To resume that run, repeat the original call; to start a new run, which is charged in full, use another file"
             )
 
     @contextmanager
