@@ -36,7 +36,7 @@ GENERATED = sorted((ROOT / "results").rglob("README.md"))
 NOTEBOOKS = sorted(path for path in (ROOT / "docs" / "notebooks").glob("*.md") if path.stem != "index")
 
 FENCE = re.compile(r"^(?:<!-- not run: (.+?) -->\n)?```(\S*).*?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-TEXTS = {"text"}
+TEXTS = {"text", "bibtex"}
 PROGRAMS = re.compile(r"^    (?:make|dpm|pip|python|\.venv/bin/\S+|import|from) \S", re.MULTILINE)
 
 

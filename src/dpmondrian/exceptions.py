@@ -476,7 +476,7 @@ class MisfitWarning(UserWarning):
 
 
 class OneClusterWarning(UserWarning):
-    """Nothing could be seen that is apart from the rest, so there is one cluster. The release still holds segments for every k.
+    """No separate clusters were found, so there is only one cluster. The release still holds segments for every k.
 
     Examples
     --------

@@ -33,10 +33,11 @@ _Parameters = ParamSpec("_Parameters")
 
 
 def named_only(init: Callable[_Parameters, None]) -> Callable[_Parameters, None]:
-    """Return a constructor that says what to write instead where a parameter is given by its place.
+    """Return a constructor that says what to write instead where a parameter is given by its place, or has another name.
 
-    It quotes nothing: whoever takes the constructor for `fit` gives it a table.
+    It quotes no value: whoever takes the constructor for `fit` gives it a table.
     """
+    known = [name for name in signature(init).parameters if name != "self"]
 
     @wraps(init)
     def checked(*places: _Parameters.args, **parameters: _Parameters.kwargs) -> None:
@@ -45,6 +46,13 @@ def named_only(init: Callable[_Parameters, None]) -> Callable[_Parameters, None]
                 "The parameters of DPM are keyword-only.",
                 "Write DPM(n_clusters=5) for five clusters, DPM(epsilon=1.0, bounds=(0, 100)) for a budget and bounds; pass the rows to fit.",
                 got="a positional argument, which is the number of clusters in KMeans but not in DPM",
+            )
+        unknown = [name for name in parameters if name not in known]
+        if unknown:
+            raise ParameterError(
+                f"DPM has no parameter called {', '.join(map(repr, unknown))}.",
+                f"Its parameters are {', '.join(known)}.",
+                hint=check.nearest_names(unknown, known),
             )
         init(*places, **parameters)
 
