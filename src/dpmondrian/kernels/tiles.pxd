@@ -10,7 +10,7 @@ cdef extern from *:
     /* Short loops are compiled for every x86-64 processor and again for those with wider vectors; the one that fits is called.
        Both give the same numbers: products and sums are never fused. */
     #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
-    #define DPM_VECTORISED __attribute__((target_clones("default", "arch=x86-64-v3"))) void
+    #define DPM_VECTORISED __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4"))) void
     #else
     #define DPM_VECTORISED void
     #endif
