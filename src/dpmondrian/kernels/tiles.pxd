@@ -89,15 +89,3 @@ cdef inline void fill_tile(const uint16_t[:, ::1] places, Py_ssize_t start, Py_s
 
 cdef Py_ssize_t tile_rows(Py_ssize_t n_columns) noexcept nogil
 cdef void tile_squares(const double[:, ::1] tile, Py_ssize_t size, const double *point, double[::1] squares) noexcept nogil
-
-
-cdef inline void add_squares(const double *column, Py_ssize_t size, double centre, double *distance) noexcept nogil:
-    """Add the squared distances of values from a centre.
-
-    Between places they are whole numbers below 2**53, which double precision holds exactly and is fastest with.
-    """
-    cdef Py_ssize_t i
-    cdef double d
-    for i in range(size):
-        d = column[i] - centre
-        distance[i] += d * d
