@@ -113,6 +113,22 @@ def test_results_that_were_not_written_are_written_for_nothing(dpm, arguments, t
     assert not (tmp_path / "run.ckpt").exists()
 
 
+def test_a_run_that_the_budget_refuses_leaves_nothing_in_the_way_of_a_cheaper_one(dpm, people, tmp_path):
+    budget = Budget.create(tmp_path / "budget.json", 1.0, 1e-6)
+    arguments = ["cluster", people, *BOUNDS, "--out", tmp_path / "out", "--budget", budget.path, "--quiet"]
+    for checkpoint in ([], ["--checkpoint", tmp_path / "out.own"]):
+        done = dpm(*arguments, *checkpoint, "--epsilon", 2)
+        assert done.code == 1
+        assert "does not allow this" in done.err
+        assert not list(tmp_path.glob("out*"))
+    budget.path.chmod(0o444)
+    assert dpm(*arguments).code == 1
+    assert not list(tmp_path.glob("out*"))
+    budget.path.chmod(0o644)
+    assert dpm(*arguments).code == 0
+    assert [path.name for path in tmp_path.glob("out*")] == ["out"]
+
+
 KILLED_BEFORE_WRITING = """
 import os, signal
 from dpmondrian.cli import cluster, main
@@ -136,7 +152,7 @@ def test_what_a_budget_paid_for_is_kept_although_nobody_asked_for_a_checkpoint(d
     assert budget.read().entries == (killed,)
     verdict = dpm("verify", tmp_path / "out" / "release.json", "--budget", budget.path)
     assert verdict.code == 0, verdict.out
-    assert not (tmp_path / "out.checkpoint").exists()
+    assert not list(tmp_path.glob("out.*"))
 
 
 @pytest.mark.parametrize(

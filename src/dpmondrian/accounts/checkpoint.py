@@ -115,10 +115,16 @@ class Checkpoint:
         """Delete the file of a run whose results are written: the next run under this name is a new one."""
         with self._locked(), lasting():
             try:
-                self.path.unlink(missing_ok=True)
-                sync_folder(self.path.absolute().parent)
+                self._delete()
             except OSError as error:
                 raise self.failed("belongs to a run that is finished and cannot be deleted", error) from None
+
+    def _delete(self) -> None:
+        """Delete the file, and the lock beside it, which this process holds: whoever comes next makes another, and checks the file too."""
+        self.path.unlink(missing_ok=True)
+        with suppress(OSError):  # a system on which files in use stay
+            Path(f"{self.path}.lock").unlink(missing_ok=True)
+        sync_folder(self.path.absolute().parent)
 
     @contextmanager
     def journal(self, facts: Mapping[str, Any], origin: Mapping[str, Any] | None = None) -> Iterator[RunJournal]:
@@ -326,6 +332,13 @@ class RunJournal:
             raise self._other_path()
         # No closing brace may stand in a line before its end: by it a torn line is told from a damaged one.
         self._append(f'{{"finished": {json.dumps(release).replace("}", _BRACE)}'.encode())
+
+    def withdraw(self) -> None:
+        """Delete the file of a run that was refused before it was charged or drew anything: there is nothing to resume."""
+        if self.n_kept == 0:
+            self.close()
+            with suppress(OSError):
+                self._checkpoint._delete()
 
     def close(self) -> None:
         """Close the file; nothing can be written any more."""
