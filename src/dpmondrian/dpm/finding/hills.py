@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.dpm.finding.dispersion import dispersion_of_grid
-from dpmondrian.dpm.finding.grids import Level, Nested, counted, repeated
+from dpmondrian.dpm.finding.grids import Level, Nested, counted, repeated, sums_of_blocks
 from dpmondrian.dpm.finding.heaps import heap_distances, spread_over
 from dpmondrian.dpm.partition import Everything, GridMap, Partition
 from dpmondrian.engines import Engine, Grid
@@ -100,9 +100,22 @@ def _cleared(levels: list[Level], nested: Nested, grid: Grid, total: float) -> l
         rows = level.rows * kept
         within = _without_clipped(rows, grid.last_place // (nested.widths * own_bins), total)
         kept = np.where(within < rows, kept * within / np.maximum(rows, 1e-9), kept)
+        cleared.append(Level(within, level.variances))
+    return _without_heaps(cleared, nested, distances) if any(distances) else cleared
+
+
+def _without_heaps(levels: list[Level], nested: Nested, distances: list[float]) -> list[Level]:
+    """Return grids whose rows are spread over the distances between heaps, in bins of the finest grid.
+
+    Rows move in the finest grid, and in wider bins with them: of values that are hardly narrower than a bin, some bins hold one and others two.
+    """
+    moved = spread_over(levels[-1].rows, distances) - levels[-1].rows
+    found = []
+    for level, shape in zip(levels, nested.shapes, strict=True):
+        own_bins = tuple(fine // own for fine, own in zip(nested.shapes[-1], shape, strict=True))
         in_bins = [distance / n for distance, n in zip(distances, own_bins, strict=True)]
-        cleared.append(spread_over(Level(within, level.variances), in_bins))
-    return cleared
+        found.append(Level(level.rows + sums_of_blocks(moved, own_bins), spread_over(level.variances, in_bins)))
+    return found
 
 
 def _hills(levels: list[Level], nested: Nested, total: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
