@@ -120,10 +120,7 @@ class Checkpoint:
                 raise self.failed("belongs to a run that is finished and cannot be deleted", error) from None
 
     def _delete(self) -> None:
-        """Delete the file, and the lock beside it, which this process holds: whoever comes next makes another, and checks the file too."""
         self.path.unlink(missing_ok=True)
-        with suppress(OSError):  # a system on which files in use stay
-            Path(f"{self.path}.lock").unlink(missing_ok=True)
         sync_folder(self.path.absolute().parent)
 
     @contextmanager
@@ -175,6 +172,9 @@ class Checkpoint:
             self._remove_leftovers()
             yield
         finally:
+            if not os.path.lexists(self.path):  # whoever comes next makes another lock, and checks the file too
+                with suppress(OSError):  # a system on which files in use stay
+                    Path(lock.lock_file).unlink(missing_ok=True)
             lock.release()
 
     def _remove_leftovers(self) -> None:
