@@ -142,10 +142,9 @@ class Fitter:
         ----------
         X : table of shape (n_samples, n_features)
             In memory: NumPy array, or pandas, polars or Arrow table. Larger than memory: path, glob pattern or folder of Parquet,
-            CSV or Arrow files, a list of these, or a list of `dpmondrian.tables.Source` to specify a delimiter or a query; DuckDB
-            relation; polars LazyFrame; Arrow Dataset; function that returns a new Arrow RecordBatchReader on each call. From these,
-            only the columns named in `bounds` are read. On a cluster: Spark or Dask DataFrame, Dask Array; dpmondrian must be
-            installed on the workers.
+            CSV or Arrow files, a list of these, or a list of `Source` to specify a delimiter or a query; DuckDB relation; polars
+            LazyFrame; Arrow Dataset; function that returns a new Arrow RecordBatchReader on each call. From these, only the columns
+            named in `bounds` are read. On a cluster: Spark or Dask DataFrame, Dask Array; dpmondrian must be installed on the workers.
         y : ignored
         budget : Budget or path of its file, optional
             The budget of this data set. It is charged before the first value is released, and refuses charges that would exceed its

@@ -196,6 +196,11 @@ def forecast(
     **parameters
         Other parameters of `DPM`, such as `max_depth`.
 
+    Returns
+    -------
+    forecast : Forecast
+        Prints as text; can be plotted.
+
     Examples
     --------
     >>> from dpmondrian import Column, Schema
