@@ -23,7 +23,6 @@ from dpmondrian.exceptions import NotReleasableWarning, OneClusterWarning, Param
 from dpmondrian.privacy import Door
 from dpmondrian.release import Labeller, PrivacyStatement, Release, Tree, make_statement, released
 from dpmondrian.schema import Bounds, Coordinates, GivenBounds, Schema
-from dpmondrian.show import one_cluster_text, warn_of_promise, warn_of_release
 from dpmondrian.tables import PersonLimit, Reader, Table, frames_of
 
 if TYPE_CHECKING:
@@ -172,6 +171,12 @@ class Fitter:
         are raised within a second, and nothing is charged or drawn afterwards. Earlier charges remain; a `checkpoint` keeps what
         was drawn for them.
         """
+        from dpmondrian.show import (
+            one_cluster_text,
+            warn_of_promise,
+            warn_of_release,
+        )  # nobody waits for words who only imports DPM
+
         settings = self._settings()
         seed = check.seed_of(self.random_state)
         check.check_fit_options(budget, progress, resources)

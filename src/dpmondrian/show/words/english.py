@@ -732,7 +732,7 @@ _VERIFICATION: dict[str, Text] = {
     "verify.open.account": "no budget was charged, so there is no account of this data set",
     "verify.open.noise": "only the publisher can confirm that the values were drawn from the rows, as the ledger says",
     "verify.open.errors": (
-        "only the publisher can confirm the standard errors of sizes and centres, and the certainty of clusters"
+        "only the publisher can confirm the standard errors of sizes, centres and the explained variance, and the certainty of clusters"
     ),
     "verify.open.origin": (
         "only the publisher can confirm the day, name of the data set, version and number of earlier fits"
