@@ -11,7 +11,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from dpmondrian.cli.commands import app
 
-WIDTH = 84  # of the code on a page between two sidebars
+WIDTH = 76  # of the code on a page between two sidebars
 
 
 def described(command: typer.core.TyperCommand, name: str) -> Iterator[tuple[str, str]]:

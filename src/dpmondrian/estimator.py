@@ -113,6 +113,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Fitte
     Examples
     --------
     >>> import numpy as np
+    >>> from dpmondrian import DPM
     >>> rows = np.random.default_rng(0).normal(np.repeat([[20.0, 20.0], [80.0, 80.0]], 5000, axis=0), 5.0)
     >>> model = DPM(epsilon=1.0, delta=1e-7, bounds=(0, 100)).fit(rows)
     >>> model.n_clusters_
@@ -196,6 +197,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Fitte
         Examples
         --------
         >>> import numpy as np
+        >>> from dpmondrian import DPM
         >>> rows = np.repeat(np.array([[10.0], [40.0], [90.0]]), 5000, axis=0)
         >>> model = DPM(bounds=(0, 100)).fit(rows)
         >>> model.clusters(2).sizes.round(-3)

@@ -183,6 +183,7 @@ class Budget:
     Examples
     --------
     >>> import tempfile
+    >>> from dpmondrian import Budget
     >>> budget = Budget.create(tempfile.mkdtemp() + "/patients.json", epsilon=2.0, delta=1e-6)
     >>> entry = budget.charge(0.5, 1e-7, "clusters of March")
     >>> budget.read().left[0]

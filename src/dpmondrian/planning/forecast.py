@@ -203,7 +203,7 @@ def forecast(
 
     Examples
     --------
-    >>> from dpmondrian import Column, Schema
+    >>> from dpmondrian import Column, forecast, Schema
     >>> expected = forecast(20_000, Schema((Column("age", 0, 120, unit="years"), Column("bmi", 10, 60))))
     >>> round(expected.outlook.cluster.half_width)
     66

@@ -54,6 +54,8 @@ def compare_with_kmeans(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from dpmondrian.quality import compare_with_kmeans
     >>> from dpmondrian import DPM
     >>> rows = np.random.default_rng(0).normal(np.repeat([[20.0], [80.0]], 5000, axis=0), 5.0)
     >>> comparison = compare_with_kmeans(DPM(bounds=(0, 100)).fit(rows).release_, rows)

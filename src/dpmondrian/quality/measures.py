@@ -39,6 +39,8 @@ def inertia(rows: NDArray[np.float64], centres: NDArray[np.float64]) -> float:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from dpmondrian.quality import inertia
     >>> inertia(np.array([[0.0], [1.0], [9.0]]), np.array([[0.0], [10.0]]))
     2.0
     """
@@ -61,6 +63,8 @@ def accuracy(rows: NDArray[np.float64], classes: NDArray[np.int64], centres: NDA
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from dpmondrian.quality import accuracy
     >>> accuracy(np.array([[0.0], [1.0], [2.0], [9.0]]), np.array([7, 7, 8, 8]), np.array([[0.0], [10.0]]))
     0.75
     """
@@ -89,6 +93,8 @@ def adjusted_rand(classes: NDArray[np.int64], label: NDArray[np.int64]) -> float
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from dpmondrian.quality import adjusted_rand
     >>> adjusted_rand(np.array([0, 0, 1, 1]), np.array([5, 5, 3, 3]))
     1.0
     """
@@ -134,6 +140,8 @@ def kmeans_distance(centres: NDArray[np.float64], references: Sequence[NDArray[n
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from dpmondrian.quality import kmeans_distance
     >>> kmeans_distance(np.array([[1.0], [9.0]]), [np.array([[0.0], [10.0], [50.0]])], diameter=100.0)
     0.01
     """
@@ -187,6 +195,8 @@ def evaluate(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from dpmondrian.quality import evaluate
     >>> rows, centres = np.array([[0.0], [2.0], [9.0], [11.0]]), np.array([[1.0], [10.0]])
     >>> evaluate(rows, None, centres, [], diameter=20.0)["inertia"]
     4.0

@@ -31,6 +31,8 @@ def silhouette(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from dpmondrian.quality import silhouette
     >>> silhouette(np.array([[0.0], [1.0], [10.0], [11.0]]), np.array([0, 0, 1, 1]))
     0.89974937...
     """

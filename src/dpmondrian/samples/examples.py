@@ -62,6 +62,7 @@ def patients(n_people: int = 20_000, seed: int = 0) -> pyarrow.Table:
 
     Examples
     --------
+    >>> from dpmondrian.samples import patients
     >>> patients(1000).column_names
     ['age', 'bmi', 'systolic', 'hba1c']
     """
@@ -109,6 +110,7 @@ def customers(n_people: int = 6_000, seed: int = 0) -> pyarrow.Table:
 
     Examples
     --------
+    >>> from dpmondrian.samples import customers
     >>> customers(1000).column_names[:2]
     ['customer', 'amount']
     """
@@ -151,6 +153,7 @@ def locations(n_people: int = 20_000, seed: int = 5) -> pyarrow.Table:
 
     Examples
     --------
+    >>> from dpmondrian.samples import locations
     >>> locations(1000).num_rows
     1000
     """
