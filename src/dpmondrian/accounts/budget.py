@@ -183,6 +183,7 @@ class Budget:
     Examples
     --------
     >>> import tempfile
+    >>> from dpmondrian import Budget
     >>> budget = Budget.create(tempfile.mkdtemp() + "/patients.json", epsilon=2.0, delta=1e-6)
     >>> entry = budget.charge(0.5, 1e-7, "clusters of March")
     >>> budget.read().left[0]
@@ -200,7 +201,22 @@ class Budget:
     def create(
         cls, path: str | Path, epsilon: float, delta: float, data_set: str = "", timeout: float = 10.0
     ) -> Budget:
-        """Return the budget in a new file, which only its owner can read; an existing file is never overwritten."""
+        """Return the budget in a new file, which only its owner can read; an existing file is never overwritten.
+
+        Parameters
+        ----------
+        path : path
+        epsilon, delta : float
+            The total that all releases of the data set may cost.
+        data_set : str, optional
+            Name of the data set, published with every release.
+        timeout : float, default=10.0
+            Seconds to wait for other processes.
+
+        Returns
+        -------
+        budget : Budget
+        """
         budget = cls(path, timeout)
         _check_text("data_set", data_set)
         state = BudgetState(data_set, check_epsilon(epsilon), check_delta(delta))
@@ -211,7 +227,13 @@ class Budget:
         return budget
 
     def read(self) -> BudgetState:
-        """Return the current state of the file; raise `BudgetError` if it is missing or damaged."""
+        """Return the current state of the file; raise `BudgetError` if it is missing or damaged.
+
+        Returns
+        -------
+        state : BudgetState
+            With the totals (`epsilon`, `delta`), what is `left` of both, the `unit` of privacy that was paid for, and all `entries`.
+        """
         with self._explaining_errors("cannot be read"):
             handle, _ = open_single(self.path, os.O_RDONLY)
         try:  # without a lock: the file is replaced as a whole

@@ -62,9 +62,9 @@ def init(
     decimal: DecimalOption = None,
     thousands: ThousandsOption = None,
 ) -> None:
-    """Describe a table in a few questions, and write a schema file that 'dpm plan' and 'dpm cluster' take.
+    """Describe a table in a few questions, and write a schema file for 'dpm plan' and 'dpm cluster'.
 
-    Reads only the names and types of the columns. What the options say is not asked.
+    Reads only the names and types of the columns. Options answer questions in advance.
 
     \b
     Examples:

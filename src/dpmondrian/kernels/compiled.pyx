@@ -13,7 +13,7 @@ from libc.math cimport ceil, isfinite, rint, sqrt
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from dpmondrian.kernels.tiles cimport MIDDLE as OFF, absolute_distance, code_type, rest_type, squared_distance, vectorised
+from dpmondrian.kernels.tiles cimport MIDDLE as OFF, absolute_distance, code_type, rest_type, squared_distance, vectorised, vectorised_by_row
 
 __all__ = [
     "box_sums",
@@ -300,7 +300,7 @@ def _centred(rows, columns, centre):
     return rows, padded(points, rows.shape[1]), is_used
 
 
-cdef vectorised _lengths(
+cdef vectorised_by_row _lengths(
     const int16_t *rows, Py_ssize_t n_cells, const uint32_t *order, Py_ssize_t size, const int16_t *centre, const int16_t *is_used, int norm,
     double *length,
 ) noexcept nogil:  # fmt: skip

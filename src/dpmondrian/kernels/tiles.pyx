@@ -4,7 +4,7 @@ import numpy as np
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint32_t
 
-from dpmondrian.kernels.tiles cimport MIDDLE, add_squares, code_type, decode, real_type, rest_type, vectorised
+from dpmondrian.kernels.tiles cimport MIDDLE, code_type, decode, real_type, rest_type, vectorised
 
 __all__ = ["MIDDLE_PLACE", "by_row", "order_rows", "padded", "places_of"]
 
@@ -96,27 +96,31 @@ cdef Py_ssize_t tile_rows(Py_ssize_t n_columns) noexcept nogil:
 
 
 cdef void tile_squares(const real_type[:, ::1] tile, Py_ssize_t size, const real_type *point, real_type[::1] squares) noexcept nogil:
-    """Write the squared distances of the first rows of a tile from a point: four columns at a time, so that few sums are written."""
-    cdef Py_ssize_t j = 0, n_columns = tile.shape[0]
-    squares[:size] = 0.0
+    """Write the squared distances of the first rows of a tile from a point."""
+    _write_squares(&tile[0, 0], tile.shape[1], tile.shape[0], size, point, &squares[0])
+
+
+cdef vectorised _write_squares(
+    const real_type *column, Py_ssize_t stride, Py_ssize_t n_columns, Py_ssize_t size, const real_type *point, real_type *squares
+) noexcept nogil:
+    """Write squared distances, four columns at a time, so that few sums are written."""
+    cdef const real_type *second
+    cdef const real_type *third
+    cdef const real_type *fourth
+    cdef real_type a, b, c, d
+    cdef Py_ssize_t i, j = 0
+    for i in range(size):
+        squares[i] = 0.0
     while j + 4 <= n_columns:
-        _add_four(&tile[j, 0], tile.shape[1], size, point + j, &squares[0])
+        second, third, fourth = column + stride, column + 2 * stride, column + 3 * stride
+        for i in range(size):
+            a, b, c, d = column[i] - point[j], second[i] - point[j + 1], third[i] - point[j + 2], fourth[i] - point[j + 3]
+            squares[i] += (a * a + b * b) + (c * c + d * d)
+        column += 4 * stride
         j += 4
     while j < n_columns:
-        _add_one(&tile[j, 0], size, point[j], &squares[0])
+        for i in range(size):
+            a = column[i] - point[j]
+            squares[i] += a * a
+        column += stride
         j += 1
-
-
-cdef vectorised _add_four(const real_type *first, Py_ssize_t stride, Py_ssize_t size, const real_type *point, real_type *squares) noexcept nogil:
-    cdef const real_type *second = first + stride
-    cdef const real_type *third = second + stride
-    cdef const real_type *fourth = third + stride
-    cdef real_type a, b, c, d
-    cdef Py_ssize_t i
-    for i in range(size):
-        a, b, c, d = first[i] - point[0], second[i] - point[1], third[i] - point[2], fourth[i] - point[3]
-        squares[i] += (a * a + b * b) + (c * c + d * d)
-
-
-cdef vectorised _add_one(const real_type *column, Py_ssize_t size, real_type centre, real_type *squares) noexcept nogil:
-    add_squares(column, size, centre, squares)
