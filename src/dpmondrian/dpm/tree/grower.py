@@ -219,15 +219,17 @@ class NodeHistograms:
         counted = {node.number: _to_count(node, nodes, known) for node in batch if node.number not in known}
         wanted = sorted(set(counted.values()))
         fresh = dict(zip(wanted, self._engine.histograms(wanted), strict=True)) if wanted else {}
-
-        def histogram(node: Node) -> NDArray[np.int64]:
-            if node.number in known:
-                return known[node.number]
-            other = counted[node.number]
-            counts: NDArray[np.int64] = fresh[other] if other == node.number else known[node.parent] - fresh[other]
-            return counts
-
-        return np.array([histogram(node) for node in batch])
+        shape = next(iter((fresh or known).values())).shape
+        found = np.empty((len(batch), *shape), dtype=np.int64)
+        for node, counts in zip(batch, found, strict=True):
+            other = counted.get(node.number)
+            if other is None:
+                counts[:] = known[node.number]
+            elif other == node.number:
+                counts[:] = fresh[other]
+            else:
+                np.subtract(known[node.parent], fresh[other], out=counts)
+        return found
 
 
 def _to_count(node: Node, nodes: list[Node], known: dict[int, NDArray[np.int64]]) -> int:
