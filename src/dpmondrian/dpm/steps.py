@@ -52,10 +52,9 @@ _FEW_GROUPS = 8.0
 _CLEAR_SHIFT = 1.5
 """A group's own shift is more than noise if its square is this many deviations larger than that of noise alone."""
 
-_FAR_PULL, _LONGER, _SURE_PULL = 0.5, 2.0, 6.0
+_FAR_PULL, _LONGER = 0.5, 2.0
 """Rows that pull their centre by half of what clipping lets them, on the mean, lie on one side of it and mostly beyond the radius: the next
-one is twice as long, if that shift is also more than the noise of twice the radius, and its square so many deviations more than that of
-noise alone: in two columns one in 1,000 groups without rows seems to pull like that, in more columns fewer."""
+one is twice as long, if that shift is also more than the noise of twice the radius."""
 
 
 @dataclass(frozen=True)
@@ -274,7 +273,7 @@ def _next_reach(
     the rows of others need. Where a mean is nearly as long as a displacement may be, rows lie on one side, and hardly any is near.
     """
     noise, energy = (errors**2).sum(axis=1), (mean**2).sum(axis=1)
-    is_clear = energy > noise * max(_LONGER**2, 1.0 + _SURE_PULL * math.sqrt(2.0 / mean.shape[1]))
+    is_clear = energy > _LONGER**2 * noise
     part = np.sqrt(np.maximum(1.0 - noise / np.maximum(energy, 1e-300), 0.0))
     pull = part * vector_lengths(mean, norm) / radii
     return np.where(is_clear & (pull > _FAR_PULL), _LONGER * reach, 1.0)
