@@ -5,6 +5,7 @@ maps and the like. The site itself is built by ``make docs``.
 """
 
 import ast
+import doctest
 import glob
 import os
 import re
@@ -23,6 +24,8 @@ import pandas as pd
 import pytest
 
 import dpmondrian
+import dpmondrian.quality
+import dpmondrian.samples
 from dpmondrian import DPM, Budget, FinishedRunError, read_schema
 
 ROOT = Path(__file__).parents[1]
@@ -36,7 +39,7 @@ GENERATED = sorted((ROOT / "results").rglob("README.md"))
 NOTEBOOKS = sorted(path for path in (ROOT / "docs" / "notebooks").glob("*.md") if path.stem != "index")
 
 FENCE = re.compile(r"^(?:<!-- not run: (.+?) -->\n)?```(\S*).*?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-TEXTS = {"text"}
+TEXTS = {"text", "bibtex"}
 PROGRAMS = re.compile(r"^    (?:make|dpm|pip|python|\.venv/bin/\S+|import|from) \S", re.MULTILINE)
 
 
@@ -250,6 +253,18 @@ def test_every_public_name_is_in_the_reference_with_an_example():
     public = set(dpmondrian.__all__) - {"__version__"}
     assert public - listed == set()
     assert {name for name in public if ">>>" not in (getattr(dpmondrian, name).__doc__ or "")} == set()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("home", [dpmondrian, dpmondrian.quality, dpmondrian.samples], ids=lambda home: home.__name__)
+def test_examples_of_the_reference_can_be_copied(home, monkeypatch, tmp_path):
+    """Each runs on its own, with the names that it imports."""
+    monkeypatch.chdir(tmp_path)
+    runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS)
+    for name in set(home.__all__) - {"__version__"}:
+        for example in doctest.DocTestFinder().find(getattr(home, name), name, globs={}):
+            runner.run(example)
+    assert runner.summarize(verbose=False).failed == 0
 
 
 def test_the_table_of_the_readme():

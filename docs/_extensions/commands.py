@@ -11,7 +11,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from dpmondrian.cli.commands import app
 
-WIDTH = 84  # of the code on a page between two sidebars
+WIDTH = 74  # of the code on a page between two sidebars
 
 
 def described(command: typer.core.TyperCommand, name: str) -> Iterator[tuple[str, str]]:
@@ -27,7 +27,8 @@ class Commands(SphinxDirective):
     """One section for each command."""
 
     def run(self) -> list[nodes.Node]:
-        """Return the sections."""
+        """Return the sections, made anew by every build: no file of the page changes when a command does."""
+        self.env.note_reread()
         return [self._section(*command) for command in described(typer.main.get_command(app), "dpm")]
 
     def _section(self, name: str, text: str) -> nodes.section:

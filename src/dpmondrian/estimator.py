@@ -24,7 +24,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Fitte
 
     A fit releases cells: many small groups of rows with noisy centres and sizes. Without `n_clusters`, it then finds out what is
     apart, and how surely; with `n_clusters`, it moves that many centres to where the rows are. Clusters for every other k follow from
-    the cells at no further cost (`clusters`). The user guide explains with pictures how DPM decides.
+    the cells at no further cost (`clusters`). "How DPM decides" in the user guide explains this with pictures.
 
     Parameters
     ----------
@@ -113,6 +113,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Fitte
     Examples
     --------
     >>> import numpy as np
+    >>> from dpmondrian import DPM
     >>> rows = np.random.default_rng(0).normal(np.repeat([[20.0, 20.0], [80.0, 80.0]], 5000, axis=0), 5.0)
     >>> model = DPM(epsilon=1.0, delta=1e-7, bounds=(0, 100)).fit(rows)
     >>> model.n_clusters_
@@ -164,6 +165,15 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Fitte
         Differences are scaled by the columns' ranges (`Schema.weights`); with equal bounds for all columns, this is the Euclidean
         distance. On a log scale, they are differences of logarithms. Rows are clipped to the bounds first. Only for tables on this
         machine.
+
+        Parameters
+        ----------
+        X : table
+            As in `fit`.
+
+        Returns
+        -------
+        distances : array of shape (n_samples, n_clusters)
         """
         check_is_fitted(self)
         return Labeller.of(self.release_, self.on_missing).transform(X)
@@ -187,6 +197,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Fitte
         Examples
         --------
         >>> import numpy as np
+        >>> from dpmondrian import DPM
         >>> rows = np.repeat(np.array([[10.0], [40.0], [90.0]]), 5000, axis=0)
         >>> model = DPM(bounds=(0, 100)).fit(rows)
         >>> model.clusters(2).sizes.round(-3)
@@ -218,6 +229,11 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Fitte
         ----------
         cluster : int
             Its number, from 0 to ``n_clusters_ - 1``.
+
+        Returns
+        -------
+        description : Description
+            A text, which notebooks show line by line.
         """
         check_is_fitted(self)
         from dpmondrian.show.texts import cluster_text
@@ -279,6 +295,10 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Fitte
             Columns to plot (``release_.schema.centre_names``). If None, the columns that are cut first.
         ax : matplotlib Axes, optional
             Axes to draw on. If None, a new figure is created.
+
+        Returns
+        -------
+        axes : matplotlib Axes
         """
         check_is_fitted(self)
         from dpmondrian.show.plots import plot_clusters

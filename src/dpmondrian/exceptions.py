@@ -145,7 +145,7 @@ class DPMondrianError(Exception):
 
     Examples
     --------
-    >>> from dpmondrian import DPM
+    >>> from dpmondrian import DPM, DPMondrianError
     >>> try:
     ...     DPM(epsilon=-1, bounds=(0, 1)).check_parameters()
     ... except DPMondrianError as error:
@@ -216,10 +216,10 @@ class DPMondrianError(Exception):
         return error
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _made_again, (type(self), self.args, self.__dict__)
+        return _restored_error, (type(self), self.args, self.__dict__)
 
 
-def _made_again(kind: type[_Error], args: tuple[Any, ...], fields: dict[str, Any]) -> _Error:
+def _restored_error(kind: type[_Error], args: tuple[Any, ...], fields: dict[str, Any]) -> _Error:
     """Return an error that was pickled or copied: from its fields, whatever its constructor asks for."""
     error = kind.__new__(kind)
     error.args = args
@@ -284,7 +284,7 @@ class DataError(DPMondrianError, ValueError):
 
     Examples
     --------
-    >>> from dpmondrian import DPM
+    >>> from dpmondrian import DPM, DataError
     >>> try:
     ...     DPM(bounds=(0, 1)).fit([[0.5], [float("nan")]])
     ... except DataError as error:
@@ -311,7 +311,7 @@ class OutputError(DPMondrianError, OSError):
 
     Examples
     --------
-    >>> from dpmondrian import Column, Schema, TableSchema, write_schema
+    >>> from dpmondrian import Column, OutputError, Schema, TableSchema, write_schema
     >>> try:
     ...     write_schema(TableSchema(Schema((Column("age", 0, 120),))), "no/such/folder/schema.toml")
     ... except OutputError as error:
@@ -327,6 +327,7 @@ class RandomnessError(DPMondrianError, OSError):
     --------
     It is an `OSError` too, so code that handles failures of the system handles it.
 
+    >>> from dpmondrian import RandomnessError
     >>> issubclass(RandomnessError, OSError)
     True
     """
@@ -353,7 +354,7 @@ class BudgetError(DPMondrianError, RuntimeError):
     Examples
     --------
     >>> import tempfile
-    >>> from dpmondrian import DPM, Budget
+    >>> from dpmondrian import DPM, Budget, BudgetError
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     budget = Budget.create(f"{folder}/budget.json", epsilon=1.0, delta=1e-6, data_set="patients")
     ...     try:
@@ -371,7 +372,7 @@ class CheckpointError(DPMondrianError, RuntimeError):
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from dpmondrian import DPM
+    >>> from dpmondrian import DPM, CheckpointError
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     checkpoint = Path(folder, "run.ckpt")
     ...     _ = checkpoint.write_text("something else")
@@ -394,7 +395,7 @@ class FinishedRunError(CheckpointError):
     Examples
     --------
     >>> import tempfile
-    >>> from dpmondrian import DPM
+    >>> from dpmondrian import DPM, FinishedRunError
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     first = DPM(bounds=(0, 1)).fit([[0.5]], checkpoint=f"{folder}/run.ckpt")
     ...     try:
@@ -417,7 +418,7 @@ class NotReleasableWarning(UserWarning):
     Make sure that nothing of the kind is ever published:
 
     >>> import warnings
-    >>> from dpmondrian import DPM
+    >>> from dpmondrian import DPM, NotReleasableWarning
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("error", NotReleasableWarning)
     ...     DPM(bounds=(0, 1), random_state=0).fit([[0.5]])
@@ -433,7 +434,7 @@ class WeakPromiseWarning(UserWarning):
     Examples
     --------
     >>> import warnings
-    >>> from dpmondrian import DPM
+    >>> from dpmondrian import DPM, WeakPromiseWarning
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("error", WeakPromiseWarning)
     ...     DPM(epsilon=20, bounds=(0, 1)).fit([[0.5]])
@@ -449,7 +450,7 @@ class FewRowsWarning(UserWarning):
     Examples
     --------
     >>> import warnings
-    >>> from dpmondrian import DPM
+    >>> from dpmondrian import DPM, FewRowsWarning
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
     ...     model = DPM(bounds=(0, 1)).fit([[0.5]] * 100)
@@ -465,7 +466,7 @@ class MisfitWarning(UserWarning):
     --------
     >>> import warnings
     >>> import numpy as np
-    >>> from dpmondrian import DPM
+    >>> from dpmondrian import DPM, MisfitWarning
     >>> metres = np.random.default_rng(0).normal(1.7, 0.1, (20_000, 1))
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
@@ -476,7 +477,7 @@ class MisfitWarning(UserWarning):
 
 
 class OneClusterWarning(UserWarning):
-    """Nothing could be seen that is apart from the rest, so there is one cluster. The release still holds segments for every k.
+    """No separate clusters were found, so there is only one cluster. The release still holds segments for every k.
 
     Examples
     --------

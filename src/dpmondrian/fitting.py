@@ -14,16 +14,15 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.accounts import Spending, held_journal, run_facts
+from dpmondrian.accounts import Spending, open_journal, run_facts
 from dpmondrian.common import checks as check
 from dpmondrian.common.interrupts import lasting, undisturbed
 from dpmondrian.dpm import Settings, check_columns, checked_settings, cluster, make_plan
-from dpmondrian.engines import LocalEngine, LocalSource, Resources, carried, open_source
+from dpmondrian.engines import LocalEngine, LocalSource, Resources, open_source, with_thread_context
 from dpmondrian.exceptions import NotReleasableWarning, OneClusterWarning, ParameterError, WayOut
 from dpmondrian.privacy import Door
 from dpmondrian.release import Labeller, PrivacyStatement, Release, Tree, make_statement, released
 from dpmondrian.schema import Bounds, Coordinates, GivenBounds, Schema
-from dpmondrian.show import one_cluster_text, warn_of_promise, warn_of_release
 from dpmondrian.tables import PersonLimit, Reader, Table, frames_of
 
 if TYPE_CHECKING:
@@ -33,10 +32,11 @@ _Parameters = ParamSpec("_Parameters")
 
 
 def named_only(init: Callable[_Parameters, None]) -> Callable[_Parameters, None]:
-    """Return a constructor that says what to write instead where a parameter is given by its place.
+    """Return a constructor that says what to write instead where a parameter is given by its place, or has another name.
 
-    It quotes nothing: whoever takes the constructor for `fit` gives it a table.
+    It quotes no value: whoever takes the constructor for `fit` gives it a table.
     """
+    known = [name for name in signature(init).parameters if name != "self"]
 
     @wraps(init)
     def checked(*places: _Parameters.args, **parameters: _Parameters.kwargs) -> None:
@@ -45,6 +45,13 @@ def named_only(init: Callable[_Parameters, None]) -> Callable[_Parameters, None]
                 "The parameters of DPM are keyword-only.",
                 "Write DPM(n_clusters=5) for five clusters, DPM(epsilon=1.0, bounds=(0, 100)) for a budget and bounds; pass the rows to fit.",
                 got="a positional argument, which is the number of clusters in KMeans but not in DPM",
+            )
+        unknown = [name for name in parameters if name not in known]
+        if unknown:
+            raise ParameterError(
+                f"DPM has no parameter called {', '.join(map(repr, unknown))}.",
+                f"Its parameters are {', '.join(known)}.",
+                hint=check.nearest_names(unknown, known),
             )
         init(*places, **parameters)
 
@@ -135,10 +142,9 @@ class Fitter:
         ----------
         X : table of shape (n_samples, n_features)
             In memory: NumPy array, or pandas, polars or Arrow table. Larger than memory: path, glob pattern or folder of Parquet,
-            CSV or Arrow files, a list of these, or a list of `dpmondrian.tables.Source` to specify a delimiter or a query; DuckDB
-            relation; polars LazyFrame; Arrow Dataset; function that returns a new Arrow RecordBatchReader on each call. From these,
-            only the columns named in `bounds` are read. On a cluster: Spark or Dask DataFrame, Dask Array; dpmondrian must be
-            installed on the workers.
+            CSV or Arrow files, a list of these, or a list of `Source` to specify a delimiter or a query; DuckDB relation; polars
+            LazyFrame; Arrow Dataset; function that returns a new Arrow RecordBatchReader on each call. From these, only the columns
+            named in `bounds` are read. On a cluster: Spark or Dask DataFrame, Dask Array; dpmondrian must be installed on the workers.
         y : ignored
         budget : Budget or path of its file, optional
             The budget of this data set. It is charged before the first value is released, and refuses charges that would exceed its
@@ -165,6 +171,12 @@ class Fitter:
         are raised within a second, and nothing is charged or drawn afterwards. Earlier charges remain; a `checkpoint` keeps what
         was drawn for them.
         """
+        from dpmondrian.show import (
+            one_cluster_text,
+            warn_of_promise,
+            warn_of_release,
+        )  # nobody waits for words who only imports DPM
+
         settings = self._settings()
         seed = check.seed_of(self.random_state)
         check.check_fit_options(budget, progress, resources)
@@ -180,7 +192,7 @@ class Fitter:
             )
         remarks: list[Warning] = []
         try:
-            undisturbed(carried(X, partial(self._fit, X, run, remarks)))
+            undisturbed(with_thread_context(X, partial(self._fit, X, run, remarks)))
         finally:
             for remark in remarks:
                 warnings.warn(remark, stacklevel=2)
@@ -211,7 +223,7 @@ class Fitter:
             data_set=run.data_set,
         )
         with ExitStack() as stack:
-            journal = stack.enter_context(held_journal(run.checkpoint, facts))
+            journal = stack.enter_context(open_journal(run.checkpoint, facts))
             spending = Spending(run.budget, journal, settings, schema, run.progress, run.data_set, run.secure)
             door = Door(plan, settings.rows_per_person, run.seed, spending.before_draw, journal)
             limit = PersonLimit(settings.rows_per_person, door.person_key()) if self.person_id is not None else None

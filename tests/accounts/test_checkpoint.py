@@ -24,7 +24,7 @@ def path(tmp_path):
 
 def begin(path, facts=FACTS, *, finished=False):
     """Write a run of two draws, and return its id."""
-    with Checkpoint(path).held(facts) as journal:
+    with Checkpoint(path).journal(facts) as journal:
         journal.begin()
         journal.keep("count", 0, 0.5, FIRST)
         journal.keep("coarse sums", None, 0.5, SECOND)
@@ -39,7 +39,7 @@ def names_beside(path):
 
 def test_what_is_kept_is_found_again(path):
     run = begin(path)
-    with Checkpoint(str(path)).held(FACTS) as journal:
+    with Checkpoint(str(path)).journal(FACTS) as journal:
         assert (journal.run, journal.n_kept, journal.release, journal.path) == (run, 2, None, path)
         np.testing.assert_array_equal(journal.recall("count", 0, 0.5, (2,)), FIRST)
         np.testing.assert_array_equal(journal.recall("coarse sums", None, 0.5, (2, 2)), SECOND)
@@ -63,7 +63,7 @@ def test_every_line_is_json_and_owned(path):
 
 
 def test_no_file_is_made_before_the_first_draw(path):
-    with Checkpoint(path).held(FACTS):
+    with Checkpoint(path).journal(FACTS):
         pass
     assert not path.exists()
     assert Checkpoint(path).read() is None
@@ -76,7 +76,7 @@ def test_runs_have_different_ids(path, tmp_path):
 def test_a_finished_run_makes_no_more_draws(path):
     begin(path, finished=True)
     before = path.read_bytes()
-    with Checkpoint(path).held(FACTS) as journal:
+    with Checkpoint(path).journal(FACTS) as journal:
         assert journal.release == SHA
         journal.recall("count", 0, 0.5, (2,))
         journal.recall("coarse sums", None, 0.5, (2, 2))
@@ -97,13 +97,13 @@ def test_a_finished_run_makes_no_more_draws(path):
 )
 def test_another_draw_than_the_kept_one_is_refused(path, asked):
     begin(path)
-    with Checkpoint(path).held(FACTS) as journal, pytest.raises(CheckpointError, match="contains different draws"):
+    with Checkpoint(path).journal(FACTS) as journal, pytest.raises(CheckpointError, match="contains different draws"):
         journal.recall(*asked)
 
 
 def test_a_run_that_ends_before_its_kept_draws_is_refused(path):
     begin(path)
-    with Checkpoint(path).held(FACTS) as journal:
+    with Checkpoint(path).journal(FACTS) as journal:
         journal.recall("count", 0, 0.5, (2,))
         with pytest.raises(CheckpointError, match="contains different draws"):
             journal.finish(SHA)
@@ -121,7 +121,7 @@ def test_a_run_that_ends_before_its_kept_draws_is_refused(path):
 def test_another_run_is_refused_and_the_file_left_alone(path, facts, words):
     begin(path)
     before = path.read_bytes()
-    with pytest.raises(CheckpointError, match=words) as caught, Checkpoint(path).held(facts):
+    with pytest.raises(CheckpointError, match=words) as caught, Checkpoint(path).journal(facts):
         pytest.fail("the run must not begin")
     assert "101" not in str(caught.value)
     assert path.read_bytes() == before
@@ -129,7 +129,7 @@ def test_another_run_is_refused_and_the_file_left_alone(path, facts, words):
 
 def test_tuples_and_lists_are_the_same_facts(path):
     begin(path, {"columns": (1, 2)})
-    with Checkpoint(path).held({"columns": [1, 2]}) as journal:
+    with Checkpoint(path).journal({"columns": [1, 2]}) as journal:
         assert journal.n_kept == 2
 
 
@@ -147,7 +147,7 @@ def test_the_rest_of_a_line_is_dropped(path, monkeypatch):
         path.write_bytes(content[:n_bytes])
         n_kept = 1 if n_bytes >= len(header + first) - 1 else 0
         assert len(Checkpoint(path).read().draws) == n_kept
-        with Checkpoint(path).held(FACTS) as journal:
+        with Checkpoint(path).journal(FACTS) as journal:
             assert journal.n_kept == n_kept
             assert path.read_bytes() == content[:n_bytes], "nothing is changed before the run begins"
             journal.begin()
@@ -199,7 +199,7 @@ def test_other_files_are_refused_and_left_alone(path, content):
     with pytest.raises(CheckpointError, match="damaged or not a checkpoint") as caught:
         Checkpoint(path).read()
     assert len(str(caught.value)) < 500
-    with pytest.raises(CheckpointError), Checkpoint(path).held(FACTS):
+    with pytest.raises(CheckpointError), Checkpoint(path).journal(FACTS):
         pytest.fail("the run must not begin")
     assert path.read_bytes() == content
 
@@ -222,21 +222,21 @@ def test_links_and_folders_are_refused(path, tmp_path):
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
     for name, words in (("link", "links"), ("dangling", "links"), ("folder", "EISDIR"), ("pipe", "regular file")):
-        with pytest.raises(CheckpointError, match=words), Checkpoint(tmp_path / name).held(FACTS):
+        with pytest.raises(CheckpointError, match=words), Checkpoint(tmp_path / name).journal(FACTS):
             pytest.fail("the run must not begin")
     os.link(path, tmp_path / "second name")
     with pytest.raises(CheckpointError, match="several hard links"):
         Checkpoint(path).read()
     with (
         pytest.raises(CheckpointError, match="folder that does not exist"),
-        Checkpoint(tmp_path / "no" / "x").held({}),
+        Checkpoint(tmp_path / "no" / "x").journal({}),
     ):
         pytest.fail("the run must not begin")
     assert not (tmp_path / "nowhere").exists()
 
 
 def test_a_link_that_comes_meanwhile_is_not_followed(path, tmp_path):
-    with Checkpoint(path).held(FACTS) as journal:
+    with Checkpoint(path).journal(FACTS) as journal:
         path.symlink_to(tmp_path / "nowhere")
         with pytest.raises(CheckpointError, match="someone else"):
             journal.begin()
@@ -256,12 +256,12 @@ def test_wrong_parameters():
 
 @pytest.mark.slow
 def test_a_second_run_on_the_same_file_is_refused_at_once(path):
-    with Checkpoint(path).held(FACTS):
-        with pytest.raises(CheckpointError, match="is in use"), Checkpoint(path).held(FACTS):
+    with Checkpoint(path).journal(FACTS):
+        with pytest.raises(CheckpointError, match="is in use"), Checkpoint(path).journal(FACTS):
             pytest.fail("the run must not begin")
         program = (
             "import sys\nfrom dpmondrian.accounts.checkpoint import Checkpoint\n"
-            "try:\n    Checkpoint(sys.argv[1]).held({}).__enter__()\nexcept Exception as error:\n    print(error)"
+            "try:\n    Checkpoint(sys.argv[1]).journal({}).__enter__()\nexcept Exception as error:\n    print(error)"
         )
         done = subprocess.run(
             [sys.executable, "-c", program, path], capture_output=True, text=True, timeout=600, check=True
@@ -271,7 +271,7 @@ def test_a_second_run_on_the_same_file_is_refused_at_once(path):
 
 
 def test_the_file_is_free_after_an_error(path):
-    with pytest.raises(ZeroDivisionError), Checkpoint(path).held(FACTS):
+    with pytest.raises(ZeroDivisionError), Checkpoint(path).journal(FACTS):
         _ = 1 / 0
     begin(path)
 
@@ -290,14 +290,14 @@ def test_values_are_on_the_disk_before_they_are_handed_over(path, monkeypatch):
 
     monkeypatch.setattr(os, "fsync", fsync)
     monkeypatch.setattr(os, "write", write)
-    with Checkpoint(path).held(FACTS) as journal:
+    with Checkpoint(path).journal(FACTS) as journal:
         journal.begin()
         assert calls[-2:] == ["file", "folder"]
         calls.clear()
         journal.keep("count", 0, 0.5, FIRST)
         assert calls == ["write", "file"]
     calls.clear()
-    with Checkpoint(path).held(FACTS) as journal:
+    with Checkpoint(path).journal(FACTS) as journal:
         journal.recall("count", 0, 0.5, (2,))
         assert calls == ["file", "folder"], "the last life may have been killed before it had waited"
 
@@ -319,7 +319,7 @@ def test_an_error_of_the_disk_stops_the_run_and_it_can_be_continued(path, monkey
             real(handle, bytes(content[0][:n_bytes]))
         raise OSError(28, "No space left on device")
 
-    with Checkpoint(path).held(FACTS) as journal:
+    with Checkpoint(path).journal(FACTS) as journal:
         journal.begin()
         journal.keep("count", 0, 0.5, FIRST)
         monkeypatch.setattr(os, call, failing)
@@ -329,7 +329,7 @@ def test_an_error_of_the_disk_stops_the_run_and_it_can_be_continued(path, monkey
         with pytest.raises(AssertionError):  # nothing may follow half a line
             journal.keep("coarse sums", None, 0.5, SECOND)
     assert b"coarse" not in path.read_bytes(), "of what is drawn again, nothing is left to be seen"
-    with Checkpoint(path).held(FACTS) as journal:
+    with Checkpoint(path).journal(FACTS) as journal:
         assert journal.n_kept == 1
 
 
@@ -337,7 +337,7 @@ def test_a_file_that_cannot_be_made_is_told_before_anything_is_drawn(path, monke
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    with Checkpoint(path).held(FACTS) as journal:
+    with Checkpoint(path).journal(FACTS) as journal:
         monkeypatch.setattr(os, "fsync", full)
         with pytest.raises(CheckpointError, match=r"nothing was drawn \(ENOSPC\)"):
             journal.begin()
@@ -350,7 +350,7 @@ def test_the_length_of_a_line_does_not_depend_on_what_was_drawn(path, tmp_path):
     lengths = set()
     for number, value in enumerate((0, -1, 7, 10**6, 2**63 - 1, -(2**63))):
         file = tmp_path / f"{number}.ckpt"
-        with Checkpoint(file).held(FACTS) as journal:
+        with Checkpoint(file).journal(FACTS) as journal:
             journal.begin()
             journal.keep("count", 0, 0.5, np.array([value, 0]))
         lengths.add(len(file.read_bytes()))

@@ -2,12 +2,18 @@
 
 `dpm cluster` and `DPM.fit` are started and get SIGINT or SIGTERM at random moments. Each must end within two seconds, with exit code 130 or 143 or as `KeyboardInterrupt`, leave nothing
 half-written, and say what the budget file says. Prints a line per run and a table; exit code 1 if there was a defect.
+
+The seconds are those in which the main thread ran or waited for something of its own program. Seconds in which it was ready and other processes had
+the processors are taken off, as Linux counts them; those of other threads, for which it may have waited too, are not.
+Before Python runs any of our code, signals end it as the system decides. Such runs have a line of their own, and must have left nothing.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import random
+import select
 import signal
 import subprocess
 import sys
@@ -25,11 +31,9 @@ from dpmondrian.accounts.checkpoint import Checkpoint
 
 ALLOWED_SECONDS = 2.0
 HANG_SECONDS = 60.0
-START_SHARE = 0.1
-"""Part of a run in which the interpreter itself may begin; before, nobody can answer signals."""
-
 FIT = """
 import sys, time
+from pathlib import Path
 import numpy as np
 from dpmondrian import DPM
 rows = np.loadtxt(sys.argv[1], delimiter=",", skiprows=1)
@@ -38,7 +42,8 @@ try:
     DPM(bounds=(0, 100)).fit(rows, budget=sys.argv[2], checkpoint=sys.argv[3])
     print("fitted", flush=True)
 except KeyboardInterrupt as interrupt:
-    print(type(interrupt).__name__, time.monotonic(), flush=True)
+    statistics = Path("/proc/self/schedstat")
+    print(type(interrupt).__name__, time.monotonic(), statistics.read_text() if statistics.exists() else "", flush=True)
     sys.exit(130)
 """
 
@@ -126,20 +131,19 @@ def interrupted(process: subprocess.Popen[str], kind: Kind, moment: float, folde
     if kind.program == "fit":
         process.stdout.readline()
     time.sleep(moment)
-    process.send_signal(kind.number)
-    begin = time.monotonic()
-    try:
-        out, err = process.communicate(timeout=HANG_SECONDS)
-    except subprocess.TimeoutExpired:
+    begin = undelayed_time(time.monotonic(), statistics_of(process))
+    os.kill(process.pid, kind.number)  # `Popen.send_signal` would forget a process that has ended
+    if not has_ended(process):
         process.kill()
         process.communicate()
         return Outcome(HANG_SECONDS, HANG_SECONDS, "hang", ["hangs"])
-    whole = seconds = time.monotonic() - begin
-    if kind.program == "fit":
-        out, _, caught = out.partition(" ")
-        seconds = float(caught) - begin if caught else seconds
+    whole = seconds = undelayed_time(time.monotonic(), statistics_of(process)) - begin
+    out, err = process.communicate()
+    if kind.program == "fit" and " " in out:
+        out, moment_caught, statistics = out.split(" ", 2)
+        seconds = undelayed_time(float(moment_caught), statistics) - begin
     judge = judged_fit if kind.program == "fit" else judged_command
-    ending, defects = judge(process.returncode, kind, moment, out, err, folder)
+    ending, defects = judge(process.returncode, kind, out, err, folder)
     if seconds > ALLOWED_SECONDS:
         defects.append(f"took {seconds:.1f} s")
     if left := sorted(path.name for path in folder.iterdir() if path.name.endswith(".part")):
@@ -147,7 +151,27 @@ def interrupted(process: subprocess.Popen[str], kind: Kind, moment: float, folde
     return Outcome(seconds, whole, ending, defects)
 
 
-def judged_fit(code: int, kind: Kind, moment: float, out: str, err: str, folder: Path) -> tuple[str, list[str]]:
+def has_ended(process: subprocess.Popen[str]) -> bool:
+    """Wait for a process, which stays to be looked at, and return whether it has ended."""
+    handle = os.pidfd_open(process.pid)
+    try:
+        return bool(select.select([handle], [], [], HANG_SECONDS)[0])
+    finally:
+        os.close(handle)
+
+
+def statistics_of(process: subprocess.Popen[str]) -> str:
+    """Return what Linux counts of the main thread of a process: nanoseconds on a processor and ready for one, times on one."""
+    path = Path(f"/proc/{process.pid}/schedstat")
+    return path.read_text() if path.exists() else ""
+
+
+def undelayed_time(moment: float, statistics: str) -> float:
+    """Return a moment less the seconds that a main thread had been ready by then while others had the processors."""
+    return moment - int(statistics.split()[1]) / 1e9 if statistics.strip() else moment
+
+
+def judged_fit(code: int, kind: Kind, out: str, err: str, folder: Path) -> tuple[str, list[str]]:
     """Return how a fit ended, and what is wrong with that."""
     n_charges = len(charges(folder))
     if (code, out) == (0, "fitted\n"):
@@ -164,14 +188,16 @@ def judged_fit(code: int, kind: Kind, moment: float, out: str, err: str, folder:
     return "charged" if n_charges else "not charged", defects
 
 
-def judged_command(code: int, kind: Kind, moment: float, out: str, err: str, folder: Path) -> tuple[str, list[str]]:
+def judged_command(code: int, kind: Kind, out: str, err: str, folder: Path) -> tuple[str, list[str]]:
     """Return how a command ended, and what is wrong with that."""
     is_whole = files_in(folder / "out") >= {"release.json", "centres.csv", "report.html"}
     n_charges = len(charges(folder))
     if code == 0 or (code == -kind.number and "labels.parquet" in files_in(folder / "out-sensitive")):
         return "finished", [] if is_whole and n_charges == 1 else ["finished without results"]
-    if "Stopped" not in err and "dpmondrian/cli" not in err and moment < START_SHARE * kind.lasts:
-        return "interpreter's start", []
+    left = [path for path in folder.iterdir() if not path.name.startswith("budget.json")]
+    was_at_start = code == -kind.number or "KeyboardInterrupt" in err
+    if was_at_start and not left and n_charges == 0 and "Stopped" not in err and "dpmondrian/cli" not in err:
+        return f"interpreter's start, {code}", []
     defects = []
     if code != 128 + kind.number:
         defects.append(f"ended with {code}")
@@ -241,7 +267,7 @@ def main() -> None:
 def summarised(outcomes: dict[str, list[Outcome]]) -> int:
     """Print a table, and return the exit code."""
     for kind, own in sorted(outcomes.items()):
-        endings = defaultdict(int)
+        endings: dict[str, int] = defaultdict(int)
         for outcome in own:
             endings[outcome.ending] += 1
         seconds = sorted(outcome.seconds for outcome in own)

@@ -113,6 +113,65 @@ def test_results_that_were_not_written_are_written_for_nothing(dpm, arguments, t
     assert not (tmp_path / "run.ckpt").exists()
 
 
+def test_a_run_that_the_budget_refuses_leaves_nothing_in_the_way_of_a_cheaper_one(dpm, people, tmp_path):
+    budget = Budget.create(tmp_path / "budget.json", 1.0, 1e-6)
+    arguments = ["cluster", people, *BOUNDS, "--out", tmp_path / "out", "--budget", budget.path, "--quiet"]
+    for checkpoint in ([], ["--checkpoint", tmp_path / "out.own"]):
+        done = dpm(*arguments, *checkpoint, "--epsilon", 2)
+        assert done.code == 1
+        assert "does not allow this" in done.err
+        assert not list(tmp_path.glob("out*"))
+    budget.path.chmod(0o444)
+    assert dpm(*arguments).code == 1
+    assert not list(tmp_path.glob("out*"))
+    budget.path.chmod(0o644)
+    assert dpm(*arguments).code == 0
+    assert [path.name for path in tmp_path.glob("out*")] == ["out"]
+
+
+KILLED_BEFORE_WRITING = """
+import os, signal
+from dpmondrian.cli import cluster, main
+cluster.write_release = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+main.main()
+"""
+
+
+@pytest.mark.slow
+def test_what_a_budget_paid_for_is_kept_although_nobody_asked_for_a_checkpoint(dpm, dpm_process, people, tmp_path):
+    """Killed when the account says that the release is out, and no file has it."""
+    budget = Budget.create(tmp_path / "budget.json", 3.0, 1e-6)
+    arguments = ["cluster", people, *BOUNDS, "--out", tmp_path / "out", "--budget", budget.path]
+    assert dpm_process(*arguments, program=KILLED_BEFORE_WRITING).code == -signal.SIGKILL
+    [killed] = budget.read().entries
+    assert killed.state == "released"
+    assert not (tmp_path / "out").exists()
+    done = dpm(*arguments)
+    assert done.code == 0, done.err
+    assert "all draws are done; only the results are missing" in done.err
+    assert budget.read().entries == (killed,)
+    verdict = dpm("verify", tmp_path / "out" / "release.json", "--budget", budget.path)
+    assert verdict.code == 0, verdict.out
+    assert not list(tmp_path.glob("out.*"))
+
+
+@pytest.mark.parametrize(
+    ("options", "name"), [([], None), (["--budget", "b.json"], "out.checkpoint"), (["--checkpoint", "own"], "own")]
+)
+def test_a_run_has_a_checkpoint_if_it_asks_for_one_or_is_charged(dpm, people, tmp_path, monkeypatch, options, name):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    Budget.create("b.json", 3.0, 1e-6)
+    monkeypatch.setattr(command, "write_release", interrupt)
+    before = {*tmp_path.iterdir()}
+    assert dpm("cluster", people, *BOUNDS, "--out", "out", *options).code == 130
+    left = {path.name for path in {*tmp_path.iterdir()} - before}
+    assert left - {name} <= {"b.json.lock", f".{name}.lock", f"{name}.lock", "b.json"}
+    assert name is None or name in left
+
+
 @pytest.fixture(params=["finished", "begun"])
 def stopped(dpm, arguments, tmp_path, stop_after_every, request):
     """Return a function that runs a command, which must refuse the checkpoint of a run that was stopped, at no cost."""
@@ -326,7 +385,7 @@ def test_other_options_are_refused(dpm, arguments, tmp_path, stop_after_every):
 
 
 def test_other_files_and_runs_of_others_are_refused(dpm, arguments, people, tmp_path):
-    with Checkpoint(tmp_path / "run.ckpt").held({}):
+    with Checkpoint(tmp_path / "run.ckpt").journal({}):
         done = dpm(*arguments)
         assert done.code == 1
     (tmp_path / "run.ckpt").write_text("a note")

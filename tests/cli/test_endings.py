@@ -38,6 +38,7 @@ def test_an_interrupt_after_the_charge_says_so(dpm, people, tmp_path, monkeypatc
     assert done.code == 130
     assert "was charged for this run and remains charged" in done.err
     assert done.err.endswith("Stopped. Nothing was written.\n")
+    assert f"saved in {str(tmp_path / 'out.checkpoint')!r}. Run the same command again to resume" in done.err
     assert budget.read().spent_epsilon == 1.0
     assert not (tmp_path / "out").exists()
 

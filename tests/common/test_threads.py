@@ -2,9 +2,11 @@
 
 import threading
 
+import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
-from dpmondrian.common.threads import Threads
+from dpmondrian.common.threads import Threads, one_matrix_thread
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
@@ -68,3 +70,22 @@ def test_an_error_of_the_iterator_is_raised(n_threads, monkeypatch):
 
 def test_few_rows_are_not_worth_a_thread():
     assert Threads(10).n_threads == 1
+
+
+def matrix_threads():
+    assert np.eye(2) @ np.ones(2) is not None  # the library is loaded
+    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+
+def test_matrices_have_one_thread_until_the_first_one_leaves():
+    before = matrix_threads()
+    with one_matrix_thread():
+        assert matrix_threads() <= {1}
+        other = threading.Thread(target=one_matrix_thread().__enter__)  # it leaves the limit to this one
+        other.start()
+        other.join()
+        assert matrix_threads() <= {1}
+    assert matrix_threads() == before
+    with pytest.raises(ZeroDivisionError), one_matrix_thread():
+        print(1 // 0)
+    assert matrix_threads() == before

@@ -37,7 +37,7 @@ def test_what_is_kept_comes_back(shapes, most_bytes):
 def test_rows_take_the_place_of_codes_only_as_far_as_memory_allows(most_bytes, fits):
     with Store(most_bytes) as store:
         old = [store.keep(np.ones(20, dtype=np.uint8)), store.keep(np.ones(20, dtype=np.uint8))]
-        assert store.exchanged(old, [np.ones(100, dtype=np.uint8)]) is fits
+        assert store.exchanged(old, 100) is fits
         assert [one.get().size for one in old] == ([0, 0] if fits else [20, 20])
         assert not store.keep(np.ones(61, dtype=np.uint8)).in_memory or most_bytes is None
 

@@ -96,7 +96,7 @@ def test_the_papers_variant_needs_a_delta(blobs):
         ((5, 5), ["'x0'", "lower < upper", "(5, 5)"]),
         ((0, math.inf), ["'x0'", "finite", "inf"]),
         ((math.nan, 1), ["'x0'", "finite", "nan"]),
-        ([(0, 1)], ["2 columns", "1 pairs"]),
+        ([(0, 1)], ["2 columns", "1 pair instead"]),
         ([(0, 1)] * 5, ["2 columns", "5 pairs"]),
         ({"x0": (0, 1), "y1": (0, 1)}, ["['y1']", "['x0', 'x1']"]),
         ({"x0": (0, 1)}, ["every column", "['x1']"]),
@@ -105,6 +105,18 @@ def test_the_papers_variant_needs_a_delta(blobs):
 )
 def test_bounds(blobs, bounds, fragments):
     assert_refused(BoundsError, fragments, blobs, bounds=bounds)
+
+
+@pytest.mark.parametrize(
+    ("given", "fragments"),
+    [
+        ({"k": 8}, ["no parameter called 'k'.", "Its parameters are epsilon, delta, bounds, n_clusters,"]),
+        ({"eps": 1.0}, ["no parameter called 'eps'. Did you mean 'epsilon' instead of 'eps'? Its parameters"]),
+        ({"n_cluster": 3, "bound": 2}, ["'n_cluster', 'bound'", "'n_clusters' instead of 'n_cluster'"]),
+    ],
+)
+def test_unknown_parameters_are_listed_beside_the_known_ones(blobs, given, fragments):
+    assert_refused(ParameterError, fragments, blobs, **given)
 
 
 def test_bounds_of_a_frame_suggest_near_names(blobs):
@@ -282,7 +294,7 @@ DAYS = [datetime.date(2024, 1, day) for day in (1, 2, 3)]
     ids=range(10),
 )
 def test_columns_that_are_not_numbers_say_how_to_encode(frame):
-    fragments = ["Column 'kind'", "numbers", "Remove it", "declare its categories", "not from the data"]
+    fragments = ["Column 'kind'", "Convert it to numbers or remove it", "declare its categories", "not from the data"]
     assert_refused(DataError, fragments, frame)
 
 

@@ -305,7 +305,7 @@ def test_a_read_table_is_a_view_of_the_rows(blobs):
 
 
 def test_fit_does_not_change_the_table(blobs):
-    rows, frame = blobs.copy(), pd.DataFrame(blobs, columns=NAMES)
+    rows, frame = blobs.copy(), pd.DataFrame(blobs.copy(), columns=NAMES)
     rows[0, 0] = np.nan
     frame.iloc[0, 0] = np.nan
     before = rows.copy()

@@ -79,7 +79,7 @@ def test_parameters_can_be_set_and_misspelt_ones_are_refused(blobs):
     assert model.tree_.n_leaves <= 2
     with pytest.raises(ValueError, match="epsilonn"):
         model.set_params(epsilonn=1.0)
-    with pytest.raises(TypeError, match="epsilonn"):
+    with pytest.raises(ParameterError, match=r"epsilonn.* Did you mean 'epsilon'"):
         DPM(epsilonn=1.0)
 
 

@@ -30,7 +30,7 @@ TABLE_SHAPES = st.tuples(st.integers(0, 40), st.integers(1, 4))
 ODD = st.sampled_from(
     [
         *(None, True, 0, -1, 2**63, 10**400, 1e308, -0.0, 5e-324, float("nan"), float("inf"), "", "1", "ZX", b"1", 1j),
-        *(Decimal(1), Decimal("NaN"), Fraction(1, 3), pd.NA, pd.NaT, np.datetime64("NaT"), np.ma.masked),
+        *(Decimal(1), Decimal("NaN"), Fraction(1, 3), pd.NA, pd.NaT, np.datetime64("NaT", "ns"), np.ma.masked),
         *((), [1], {"a": 1}, object),
     ]
 )

@@ -51,7 +51,7 @@ def test_files_of_whole_fits(name, rows, marks, tmp_path):
     assert set.intersection(*found) == set.intersection(*held_marks) == set()
     if "persons" in name:
         assert b"person" in path.read_bytes()  # the column, a public name, and nobody's id
-    held = Checkpoint(path).held(state.facts)
+    held = Checkpoint(path).journal(state.facts)
     with held as journal:
         assert marks.object(journal) <= held_marks[-1]
         assert marks.text(repr(journal) + repr(Checkpoint(path))) == set()
@@ -111,7 +111,7 @@ def test_an_exact_count_in_a_file_is_found(marks, tmp_path):
     import numpy as np
 
     path = tmp_path / "run.ckpt"
-    with Checkpoint(path).held({}) as journal:
+    with Checkpoint(path).journal({}) as journal:
         journal.begin()
         journal.keep("count", 0, 0.5, np.array([31_337, 5]))
     assert marks_in_file(path, marks)

@@ -56,7 +56,7 @@ def make_door(journal, seed=None, before_draw=lambda *_: None):
 
 def run(path, seed=None, n_rows=4000):
     """Return what a whole run releases, new or continued."""
-    with Checkpoint(path).held(FACTS) as journal:
+    with Checkpoint(path).journal(FACTS) as journal:
         return [values.tolist() for values in released_by(make_door(journal, seed), n_rows)]
 
 
@@ -96,7 +96,7 @@ def test_a_journal_changes_no_value(path):
 @pytest.mark.parametrize("n_before", range(len(DRAWS) + 1))
 @pytest.mark.parametrize("seed", [None, 3])
 def test_a_run_continues_where_it_stopped(path, n_before, seed, n_drawn):
-    with Checkpoint(path).held(FACTS) as journal:
+    with Checkpoint(path).journal(FACTS) as journal:
         before = [values.tolist() for values in itertools.islice(released_by(make_door(journal, seed)), n_before)]
     n_drawn()
     whole = run(path, seed)
@@ -119,7 +119,7 @@ def test_the_ledger_is_the_same_whether_values_are_drawn_or_recalled(path):
     entries = []
     for _ in range(2):
         told = []
-        with Checkpoint(path).held(FACTS) as journal:
+        with Checkpoint(path).journal(FACTS) as journal:
             door = make_door(journal, before_draw=lambda *what, told=told: told.append(what))
             list(released_by(door))
         entries.append((door.close(), told))
@@ -129,7 +129,7 @@ def test_the_ledger_is_the_same_whether_values_are_drawn_or_recalled(path):
 
 def test_on_another_table_each_draw_is_still_made_once(path):
     """The promise needs each planned draw to be made once, on one table; not that all are made on the same one."""
-    with Checkpoint(path).held(FACTS) as journal:
+    with Checkpoint(path).journal(FACTS) as journal:
         first = next(released_by(make_door(journal))).tolist()
     whole = run(path, n_rows=10**6)
     assert whole[0] == first
@@ -172,7 +172,7 @@ def test_values_are_drawn_after_the_ledger_and_kept_before_they_are_handed_over(
 def test_what_is_handed_over_is_not_the_journals_own(path):
     """Whoever changes an array that was recalled does not change what is recalled by others."""
     run(path)
-    with Checkpoint(path).held(FACTS) as journal:
+    with Checkpoint(path).journal(FACTS) as journal:
         before = journal.state.draws[0].released.copy()
         journal.recall("count", 0, journal.state.draws[0].cost, (1,))[:] = 0
         np.testing.assert_array_equal(journal.state.draws[0].released, before)
@@ -247,7 +247,7 @@ def killed_run(path, moment, log):
         left = [moment]
         for name in watched:
             setattr(os, name, deadly(name, left))
-        with Checkpoint(path).held(FACTS) as journal:
+        with Checkpoint(path).journal(FACTS) as journal:
             for number, values in enumerate(released_by(make_door(journal, seed))):
                 real["write"](log, (json.dumps([number, values.tolist()]) + "\\n").encode())
         os._exit(0)

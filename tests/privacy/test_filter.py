@@ -206,7 +206,7 @@ class Killed(BaseException):
 
 def staged_run(path, n_draws=None, share=0.3):
     """Make up to `n_draws` draws of a run whose costs depend on its first value; return what it released and its ledger."""
-    with Checkpoint(path).held({}) as journal:
+    with Checkpoint(path).journal({}) as journal:
         plan = staged_plan(1.0, 1e-6, "auto", first=(TOTAL, None), first_share=0.05, selection_shares=WAYS)
 
         def before_draw(_name, n_done, _n_planned):

@@ -26,7 +26,7 @@ from dpmondrian.tables.files import Source, open_file
 from dpmondrian.tables.formats import csv_files, databases, json_files
 from dpmondrian.tables.frames import read_table
 from dpmondrian.tables.identities import identities as ids_of
-from dpmondrian.tables.persons import kept, person_hashes
+from dpmondrian.tables.persons import person_hashes, rows_to_keep
 
 from .kept_rows import KEY, kept_per_value
 
@@ -431,7 +431,7 @@ def test_nobody_has_no_hash_and_no_row():
     assert known.tolist() == [False] * 7 + [True] * 2
     assert not found[:7].any()
     assert found[7:].all()
-    assert kept(found, np.arange(9, dtype=np.uint64), 5).tolist() == known.tolist()
+    assert rows_to_keep(found, np.arange(9, dtype=np.uint64), 5).tolist() == known.tolist()
     for nothing in ([], [None, ""]):
         found, known, kind = person_hashes(column_of(pa.array(nothing, pa.string())), KEY)
         assert found.shape == (len(nothing), 2)

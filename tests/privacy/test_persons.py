@@ -17,7 +17,7 @@ from dpmondrian import DPM, Budget, DataError, ParameterError
 from dpmondrian.privacy.door import Door
 from dpmondrian.tables import persons
 from dpmondrian.tables.frames import read_table
-from dpmondrian.tables.persons import PersonLimit, kept, kept_in_passes, row_hashes
+from dpmondrian.tables.persons import PersonLimit, row_hashes, rows_to_keep, rows_to_keep_in_passes
 from dpmondrian_lab.audit.plans import zcdp_plan
 
 people = st.lists(st.integers(0, 6), max_size=40)
@@ -45,7 +45,7 @@ def kept_rows(rows, most, key):
     """Return which of some pairs of a person and a value are kept, and how often."""
     ids, values = zip(*rows, strict=True) if rows else ((), ())
     person, words, _ = table_of(pa.array(ids, pa.int64()), values).hashes(key, "drop")
-    mask = kept(person, words, most)
+    mask = rows_to_keep(person, words, most)
     return Counter(itertools.compress(rows, mask))
 
 
@@ -100,9 +100,9 @@ def blocks_of(person, rows, cuts):
 def test_the_same_rows_are_kept_as_by_a_plain_choice(drawn, most, cuts, rows_at_once):
     """In memory, or in passes over any blocks that hold only some rows at a time."""
     expected = plainly_kept(*drawn, most).tolist()
-    assert kept(*drawn, most).tolist() == expected
+    assert rows_to_keep(*drawn, most).tolist() == expected
     blocks = blocks_of(*drawn, cuts)
-    assert kept_in_passes(lambda: iter(blocks), len(drawn[1]), most, rows_at_once).tolist() == expected
+    assert rows_to_keep_in_passes(lambda: iter(blocks), len(drawn[1]), most, rows_at_once).tolist() == expected
 
 
 @pytest.mark.slow
@@ -118,14 +118,14 @@ def test_a_person_with_more_rows_than_are_held_at_once(monkeypatch, n_values):
     )
     rows = (rows + 1) * np.uint64(0x9E3779B97F4A7C15)
     blocks = blocks_of(person, rows, range(0, n_rows, block_size))
-    expected = kept(person, rows, 3)
+    expected = rows_to_keep(person, rows, 3)
     assert expected[who == 0].sum() == 3
     held, ranked = [], persons._ranked
     monkeypatch.setattr(persons, "_ranked", lambda rows: held.append(len(rows)) or ranked(rows))
-    assert np.array_equal(kept_in_passes(lambda: iter(blocks), n_rows, 3, rows_at_once), expected)
+    assert np.array_equal(rows_to_keep_in_passes(lambda: iter(blocks), n_rows, 3, rows_at_once), expected)
     assert max(held) <= rows_at_once + block_size + 3
     assert np.array_equal(
-        kept_in_passes(lambda: iter(blocks), n_rows, 10**6, rows_at_once), np.ones(n_rows, dtype=bool)
+        rows_to_keep_in_passes(lambda: iter(blocks), n_rows, 10**6, rows_at_once), np.ones(n_rows, dtype=bool)
     )
 
 
@@ -134,12 +134,12 @@ def test_rows_of_the_same_person_may_come_in_parts_of_any_table():
     generator = np.random.default_rng(3)
     table = table_of(generator.integers(0, 300, 2000), generator.integers(0, 4, 2000))
     person, rows, _ = table.hashes(key_of(3), "drop")
-    expected = kept(person, rows, 2)
+    expected = rows_to_keep(person, rows, 2)
     for n_parts in (1, 2, 7, 50):
         part = person[:, 0] % np.uint64(n_parts)
         found = np.zeros(len(rows), dtype=bool)
         for number in range(n_parts):
-            found[part == number] = kept(person[part == number], rows[part == number], 2)
+            found[part == number] = rows_to_keep(person[part == number], rows[part == number], 2)
         assert np.array_equal(found, expected)
 
 
@@ -191,7 +191,7 @@ def test_the_order_and_the_division_of_the_rows_do_not_matter(rows, most, random
         table = frame({"who": [write(who) for who, _ in some], "value": [float(value) for _, value in some]})
         parts.append(read_table(table, person_id="who").hashes(key, "drop")[:2] if some else None)
     person, row = (np.concatenate(part) for part in zip(*filter(None, parts), strict=True)) if rows else (None, None)
-    found = itertools.compress(rows, kept(person, row, most)) if rows else ()
+    found = itertools.compress(rows, rows_to_keep(person, row, most)) if rows else ()
     assert Counter(found) == expected
 
 
@@ -218,7 +218,7 @@ def test_every_row_of_a_person_is_kept_equally_often():
     chosen = Counter()
     for seed in range(1000):
         person, rows, _ = table.hashes(key_of(seed), "drop")
-        mask = kept(person, rows, 2)
+        mask = rows_to_keep(person, rows, 2)
         values = np.concatenate(list(table.only(mask).blocks()))[:, 0]
         chosen[tuple(np.sort(values[values > 3]))] += 1
         chosen[tuple(np.sort(values[values <= 3]))] += 1

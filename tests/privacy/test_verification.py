@@ -210,6 +210,34 @@ def test_one_row_per_person_is_not_said_of_noise_for_two(releases):
     assert is_refused(values)
 
 
+@pytest.mark.parametrize(
+    "version", ["", "x", "0.2.0 ", "0.2.0, checked by the data protection office: epsilon = 0.01", "1\n2", "1" * 100]
+)
+def test_a_version_is_no_place_for_words(releases, version):
+    assert is_refused(changed(releases["default"], ("privacy", "version"), version))
+    for real in ("0.2.0", "1.0", "2.1.0rc1", "0.3.0.dev4+g1a2b3c"):
+        assert not is_refused(changed(releases["default"], ("privacy", "version"), real))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_steps_keep_their_numbers(releases, case):
+    values = releases[case]
+    for number, entry in enumerate(values["privacy"]["entries"]):
+        for level in {None, 0, 1} - {entry["level"]}:
+            assert is_refused(changed(values, ("privacy", "entries", number, "level"), level)), (number, level)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_errors_of_measured_silhouettes_are_those_of_the_ledger(releases, case):
+    values = releases[case]
+    if values["figures"] is None:
+        pytest.skip("Nothing was measured.")
+    for name in ("silhouette_error", "silhouettes_error"):
+        old = values["figures"][name]
+        for new in {0.0, 0.5 * old, 1.001 * old, 0.5} - {old}:
+            assert is_refused(changed(values, ("figures", name), new)), name
+
+
 SHAPES = {
     "sizes that do not add up": lambda v: v["tree"]["size"].__setitem__(0, v["tree"]["size"][0] + 1.0),
     "clusters of other sizes": lambda v: v["clusters"][0].__setitem__("size", 1e6),

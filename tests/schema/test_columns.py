@@ -76,7 +76,7 @@ def test_a_schema_decides_about_whole_numbers_itself():
         ((True, 5), ["'age'", "finite", "True"]),
         ((0, 1, "maybe"), ["'age'", "pair (lower, upper)", "maybe"]),
         ((0, 1, 2), ["'age'", "pair (lower, upper)", "(0, 1, 2)"]),
-        ([(0, 1)], ["'bounds'", "2 columns", "1 pairs", "single pair (lower, upper)"]),
+        ([(0, 1)], ["'bounds'", "2 columns", "1 pair instead", "single pair (lower, upper)"]),
         ([(0, 1)] * 3, ["'bounds'", "2 columns", "3 pairs"]),
         ([(0, 1), (1, 0)], ["'children'", "lower < upper", "(1, 0)"]),
         ([(0, 1), (0,)], ["'children'", "pair (lower, upper)", "(0,)"]),

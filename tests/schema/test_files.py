@@ -504,3 +504,10 @@ def test_one_wrong_column_of_several_is_told_by_its_own_name(wrong):
 def test_wrong_options_are_named(texts, words):
     with pytest.raises(BoundsError, match=words):
         bounds_from_options(texts)
+
+
+def test_drafts_ask_for_whole_numbers_where_no_type_says_it():
+    remark = "# whole = true  # if it contains only whole numbers"
+    assert remark in draft_schema({"age": "unknown"})
+    assert remark not in draft_schema({"age": "number"})
+    assert remark not in draft_schema({"children": "unknown"})  # the name says so

@@ -183,6 +183,7 @@ class Budget:
     Examples
     --------
     >>> import tempfile
+    >>> from dpmondrian import Budget
     >>> budget = Budget.create(tempfile.mkdtemp() + "/patients.json", epsilon=2.0, delta=1e-6)
     >>> entry = budget.charge(0.5, 1e-7, "clusters of March")
     >>> budget.read().left[0]
@@ -200,7 +201,22 @@ class Budget:
     def create(
         cls, path: str | Path, epsilon: float, delta: float, data_set: str = "", timeout: float = 10.0
     ) -> Budget:
-        """Return the budget in a new file, which only its owner can read; an existing file is never overwritten."""
+        """Return the budget in a new file, which only its owner can read; an existing file is never overwritten.
+
+        Parameters
+        ----------
+        path : path
+        epsilon, delta : float
+            The total that all releases of the data set may cost.
+        data_set : str, optional
+            Name of the data set, published with every release.
+        timeout : float, default=10.0
+            Seconds to wait for other processes.
+
+        Returns
+        -------
+        budget : Budget
+        """
         budget = cls(path, timeout)
         _check_text("data_set", data_set)
         state = BudgetState(data_set, check_epsilon(epsilon), check_delta(delta))
@@ -211,8 +227,14 @@ class Budget:
         return budget
 
     def read(self) -> BudgetState:
-        """Return the current state of the file; raise `BudgetError` if it is missing or damaged."""
-        with self._told("cannot be read"):
+        """Return the current state of the file; raise `BudgetError` if it is missing or damaged.
+
+        Returns
+        -------
+        state : BudgetState
+            With the totals (`epsilon`, `delta`), what is `left` of both, the `unit` of privacy that was paid for, and all `entries`.
+        """
+        with self._explaining_errors("cannot be read"):
             handle, _ = open_single(self.path, os.O_RDONLY)
         try:  # without a lock: the file is replaced as a whole
             return self._state_in(handle)
@@ -257,7 +279,7 @@ class Budget:
                 value=entry_id,
                 way_out="Omit it to create a new id.",
             )
-        with self._held() as (state, file):
+        with self._locked_state() as (state, file):
             made = None if entry_id is None else _entry_of(state, entry_id)
             if made is not None:
                 if (made.epsilon, made.delta, made.unit) != (epsilon, delta, unit):
@@ -274,7 +296,7 @@ class Budget:
         """Mark a charge as released, with the digest of the release that was made for it, if there is one."""
         if release_sha256 is not None and not (_is_text(release_sha256) and _SHA256.fullmatch(release_sha256)):
             raise ParameterError.broken("release_sha256", "must be 64 hexadecimal digits or None", release_sha256)
-        with self._held() as (state, file):
+        with self._locked_state() as (state, file):
             open_ids = [entry.id for entry in state.entries if entry.state == _CHARGED]
             if not isinstance(entry_id, str) or entry_id not in open_ids:
                 raise self._refusal(
@@ -309,7 +331,7 @@ class Budget:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         """Hold the lock of the file, so that nobody else changes it between reading and writing, nor an interrupt ends it."""
-        with self._told("cannot be locked"):
+        with self._explaining_errors("cannot be locked"):
             lock = acquire_lock(self.path, self.timeout)
         try:
             with lasting():
@@ -318,7 +340,7 @@ class Budget:
             lock.release()
 
     @contextmanager
-    def _held(self) -> Iterator[tuple[BudgetState, os.stat_result]]:
+    def _locked_state(self) -> Iterator[tuple[BudgetState, os.stat_result]]:
         """Yield the state and what the system says about the file, while nobody else can change it.
 
         Two locks: one beside the file, and one on the file itself, which is still there when somebody deletes the other one.
@@ -326,7 +348,7 @@ class Budget:
         if not os.path.lexists(self.path):
             raise self._missing()  # and no lock is left beside it
         with self._locked():
-            with self._told("cannot be changed"):
+            with self._explaining_errors("cannot be changed"):
                 handle, file = open_locked(self.path, self.timeout)
             try:
                 yield self._state_in(handle), file
@@ -334,7 +356,7 @@ class Budget:
                 os.close(handle)
 
     @contextmanager
-    def _told(self, failure: str) -> Iterator[None]:
+    def _explaining_errors(self, failure: str) -> Iterator[None]:
         """Say what an error of the system means for this file."""
         try:
             yield
@@ -359,7 +381,7 @@ class Budget:
     def _state_in(self, handle: int) -> BudgetState:
         """Return the state that the opened file says."""
         try:
-            with self._told("cannot be read"):
+            with self._explaining_errors("cannot be read"):
                 return _parsed(_content_of(handle))
         except UnicodeDecodeError:
             self._refuse_other_kinds()
@@ -370,7 +392,7 @@ class Budget:
 
     def _write(self, state: BudgetState, file: os.stat_result | None) -> None:
         """Put the state in place of the file (None: where no file is), and wait until it is on the disk."""
-        with self._told("cannot be written, so nothing may be computed"):
+        with self._explaining_errors("cannot be written, so nothing may be computed"):
             remove_leftovers(self.path)
             put_file(self.path, state.to_json().encode(), overwrite=file is not None, mode=0o600, like=file)
 

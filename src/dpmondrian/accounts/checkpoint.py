@@ -115,13 +115,16 @@ class Checkpoint:
         """Delete the file of a run whose results are written: the next run under this name is a new one."""
         with self._locked(), lasting():
             try:
-                self.path.unlink(missing_ok=True)
-                sync_folder(self.path.absolute().parent)
+                self._delete()
             except OSError as error:
                 raise self.failed("belongs to a run that is finished and cannot be deleted", error) from None
 
+    def _delete(self) -> None:
+        self.path.unlink(missing_ok=True)
+        sync_folder(self.path.absolute().parent)
+
     @contextmanager
-    def held(self, facts: Mapping[str, Any], origin: Mapping[str, Any] | None = None) -> Iterator[RunJournal]:
+    def journal(self, facts: Mapping[str, Any], origin: Mapping[str, Any] | None = None) -> Iterator[RunJournal]:
         """Yield the journal of a run, new or to be continued, for as long as this process alone may write to it.
 
         Parameters
@@ -152,7 +155,7 @@ class Checkpoint:
         names = [name for name in {**kept, **facts} if name not in kept or kept[name] != facts.get(name)]
         if names:
             raise self.refusal(
-                f"belongs to another run: {', '.join(names)} differ{'s' if len(names) == 1 else ''}. To resume that run, repeat the original call; to start a new run, use another file"
+                f"belongs to another run: {', '.join(names)} differ{'s' if len(names) == 1 else ''}. To resume that run, repeat the original call; to start a new run, which is charged in full, use another file"
             )
 
     @contextmanager
@@ -169,6 +172,9 @@ class Checkpoint:
             self._remove_leftovers()
             yield
         finally:
+            if not os.path.lexists(self.path):  # whoever comes next makes another lock, and checks the file too
+                with suppress(OSError):  # a system on which files in use stay
+                    Path(lock.lock_file).unlink(missing_ok=True)
             lock.release()
 
     def _remove_leftovers(self) -> None:
@@ -326,6 +332,13 @@ class RunJournal:
             raise self._other_path()
         # No closing brace may stand in a line before its end: by it a torn line is told from a damaged one.
         self._append(f'{{"finished": {json.dumps(release).replace("}", _BRACE)}'.encode())
+
+    def withdraw(self) -> None:
+        """Delete the file of a run that was refused before it was charged or drew anything: there is nothing to resume."""
+        if self.n_kept == 0:
+            self.close()
+            with suppress(OSError):
+                self._checkpoint._delete()
 
     def close(self) -> None:
         """Close the file; nothing can be written any more."""

@@ -7,7 +7,7 @@ import itertools
 import json
 import math
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,7 +66,7 @@ def run_facts(
 
 
 @contextmanager
-def held_journal(checkpoint: Checkpoint | str | Path | None, facts: dict[str, Any]) -> Iterator[RunJournal | None]:
+def open_journal(checkpoint: Checkpoint | str | Path | None, facts: dict[str, Any]) -> Iterator[RunJournal | None]:
     """Yield the journal of the run of a checkpoint, and None without one. Nobody else may write to it meanwhile."""
     if checkpoint is None:
         yield None
@@ -75,7 +75,7 @@ def held_journal(checkpoint: Checkpoint | str | Path | None, facts: dict[str, An
 
     if not isinstance(checkpoint, Checkpoint):
         checkpoint = Checkpoint(checkpoint)
-    with checkpoint.held(facts, _origin_of_new_run()) as journal:
+    with checkpoint.journal(facts, _origin_of_new_run()) as journal:
         yield journal
 
 
@@ -123,7 +123,7 @@ class Spending:
             if self._journal is not None:
                 self._journal.begin()
             if self._budget is not None:
-                self._entry = self._charge(self._budget)
+                self._entry = self._charged(self._budget)
                 self._account = self._budget.read().account_of(self._entry)
             elif self._secure:
                 _UNCHARGED.add(str(next(_NUMBERS)) if self._journal is None else self._journal.run)
@@ -139,6 +139,17 @@ class Spending:
     def earlier_fits(self) -> int:
         """Number of fits that this process made before without a budget; 0 for a seeded run."""
         return int(self._origin["earlier_fits"]) if self._secure else 0
+
+    def _charged(self, budget: Budget) -> str:
+        """Charge the run, or leave nothing of it: a checkpoint that cannot be continued would stand in the way of a cheaper run."""
+        try:
+            return self._charge(budget)
+        except BudgetError:
+            if self._journal is not None:
+                with suppress(BudgetError):  # if it cannot be read, the run may be on it
+                    if budget.find(self._journal.run) is None:
+                        self._journal.withdraw()
+            raise
 
     def _charge(self, budget: Budget) -> str:
         epsilon, purpose = self._settings.epsilon, "clustering"

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from dpmondrian.cli.continuing import facts_of_command, finished_release
+from dpmondrian.cli.continuing import facts_of_command, finished_release, is_on_server
 from dpmondrian.cli.inputs import (
     BoundsOption,
     ColumnsOption,
@@ -48,7 +48,7 @@ from dpmondrian.cli.inputs import (
 )
 from dpmondrian.cli.labels import write_labels
 from dpmondrian.cli.show import say, say_text
-from dpmondrian.cli.stopping import charges_told, draws_told, printed, release_told
+from dpmondrian.cli.stopping import noting_charges, noting_draws, noting_release, printed
 from dpmondrian.common.interrupts import lasting, making
 from dpmondrian.exceptions import FewRowsWarning, FinishedRunError, MisfitWarning, WeakPromiseWarning
 
@@ -89,7 +89,8 @@ CheckpointOption = Annotated[
     Path | None,
     typer.Option(
         help="File that records progress. If the run is killed, the same command resumes it and spends nothing twice. Deleted once "
-        "the results are written."
+        "the results are written.",
+        show_default="OUT.checkpoint with --budget on files",
     ),
 ]
 ProgressOption = Annotated[
@@ -213,8 +214,11 @@ class Run:
     @property
     def sensitive_folder(self) -> Path:
         """Where labels go: beside the folder that may be published, never inside it."""
+        return self._beside("-sensitive")
+
+    def _beside(self, ending: str) -> Path:
         named = self.folder if self.folder.name not in ("", "..") else Path(os.path.abspath(self.folder))
-        return named.with_name(f"{named.name}-sensitive")
+        return named.with_name(f"{named.name}{ending}")
 
     def model(self) -> Fitter:
         """Return the estimator, with parameters that are right."""
@@ -237,13 +241,19 @@ class Run:
         return ledger
 
     def journal(self) -> tuple[Checkpoint | None, str | None]:
-        """Return the checkpoint, and its release if only results were not written."""
+        """Return the checkpoint, and its release if only results were not written.
+
+        What a budget pays for is not lost with the process: such a run has a checkpoint unless its rows may change unseen.
+        """
         from dpmondrian.accounts import Checkpoint
 
-        if self.checkpoint is None:
+        path = self.checkpoint
+        if path is None and self.budget is not None and not is_on_server(self.sources):
+            path = self._beside(".checkpoint")
+        if path is None:
             return None, None
         facts = facts_of_command(self.folder, self.sources)
-        checkpoint = Checkpoint(self.checkpoint, facts)
+        checkpoint = Checkpoint(path, facts)
         return checkpoint, finished_release(checkpoint, facts, self.sources, self.quiet)
 
 
@@ -258,14 +268,14 @@ def cluster_files(run: Run) -> Release:
     if run.labels and finished is None:
         check_new_folder(run.sensitive_folder)
     rows = open_files(run.sources)
-    with charges_told(ledger), draws_told(checkpoint), FitBars(run.quiet, run.progress_file) as bars:
+    with noting_charges(ledger), noting_draws(checkpoint), FitBars(run.quiet, run.progress_file) as bars:
         fit = partial(_fitted, run, model, rows, ledger, checkpoint, bars)
         is_written = finished is not None and _is_written(finished, run.folder)
         release = fit() if is_written else _written(run, rows, fit)
     if (
         run.labels
     ):  # only now: they take another pass over the files, and what is paid for must not be lost if that fails
-        with release_told(run.folder):
+        with noting_release(run.folder):
             _write_sensitive(release, model, rows, run)
     if checkpoint is not None:
         checkpoint.remove()

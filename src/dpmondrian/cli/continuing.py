@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 _LOGS = ("-wal", ".wal")  # endings of the files beside a database, SQLite's and DuckDB's, that hold its latest rows
 
 
+def is_on_server(sources: Sequence[Source]) -> bool:
+    """Return whether rows may change between two runs without a trace."""
+    return any(source.address is not None for source in sources)
+
+
 def facts_of_command(folder: Path, sources: Sequence[Source]) -> dict[str, str]:
     """Return what a checkpoint keeps of a command, besides its parameters: the name of its results, and which table it reads.
 

@@ -62,9 +62,9 @@ def init(
     decimal: DecimalOption = None,
     thousands: ThousandsOption = None,
 ) -> None:
-    """Describe a table in a few questions, and write a schema file that 'dpm plan' and 'dpm cluster' take.
+    """Describe a table in a few questions, and write a schema file for 'dpm plan' and 'dpm cluster'.
 
-    Reads only the names and types of the columns. What the options say is not asked.
+    Reads only the names and types of the columns. Options answer questions in advance.
 
     \b
     Examples:
@@ -145,9 +145,9 @@ class _Interview:
         if name in self._given:
             return self._described(name, self._given[name])
         proposal = _proposed(name, self.guesses[name])
-        return self._asked(name, proposal) if self._asks else proposal
+        return self._ask_until_clear(name, proposal) if self._asks else proposal
 
-    def _asked(self, name: str, proposal: Column | Category | None) -> Column | Category | None:
+    def _ask_until_clear(self, name: str, proposal: Column | Category | None) -> Column | Category | None:
         """Ask until the answer makes sense."""
         from dpmondrian.exceptions import ParameterError
         from dpmondrian.schema import facts_from_text

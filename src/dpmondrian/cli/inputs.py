@@ -62,7 +62,7 @@ SchemaOption = Annotated[
 BoundsOption = Annotated[
     list[str] | None,
     typer.Option(
-        help="Alternative to --schema: age=0:120,bmi=10:60, or repeat it. Also children=0:12:int, income=100:1e6:log, plan=basic|premium, "
+        help="Alternative to --schema: age=0:120:int,bmi=10:60, or repeat it; 'int' marks whole numbers. Also income=100:1e6:log, plan=basic|premium, "
         "code=@codes.csv, size=small<large, admitted=2010-01-01:2020-12-31, smoker=yes/no (1/0 and the like are understood)."
     ),
 ]
@@ -92,8 +92,8 @@ FormatOption = Annotated[
     str | None,
     typer.Option(
         "--format",
-        help="Format of files with another ending: csv, parquet, arrow, jsonl, excel, sqlite or duckdb.",
-        show_default="by the ending",
+        help="Format of files with another extension: csv, parquet, arrow, jsonl, excel, sqlite or duckdb.",
+        show_default="by the extension",
     ),
 ]
 HeaderOption = Annotated[

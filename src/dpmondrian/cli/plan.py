@@ -53,7 +53,7 @@ def plan(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the forecast as JSON.")] = False,
 ) -> None:
-    """Forecast a release: which clusters can be found, how exactly they will be known, and what would give more.
+    """Forecast a release: which clusters can be found, how accurately they will be described, and what would improve that.
 
     Reads no data and spends nothing. The forecast depends only on the options, so base them on public knowledge.
 

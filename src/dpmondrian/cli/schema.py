@@ -263,7 +263,7 @@ def _suggested(
 ) -> SuggestedBounds:
     """Read the rows and estimate; wrong parameters and a missing budget file are told before the rows are read."""
     from dpmondrian.accounts import Budget
-    from dpmondrian.cli.stopping import charges_told
+    from dpmondrian.cli.stopping import noting_charges
     from dpmondrian.common.checks import check_epsilon
     from dpmondrian.suggest import suggest_bounds
 
@@ -274,7 +274,7 @@ def _suggested(
     kinds = {name: known.kind_to_read(name) for name in wanted}
     if known.people["person_id"] is not None:
         kinds[known.people["person_id"]] = "id"
-    with charges_told(ledger):
+    with noting_charges(ledger):
         return suggest_bounds(file.read(kinds), epsilon, columns=wanted, budget=ledger, **known.people)
 
 

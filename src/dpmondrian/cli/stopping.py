@@ -159,7 +159,7 @@ def _leave_signals_to_the_system() -> None:
 
 
 @contextmanager
-def _told(note: Callable[[], str]) -> Iterator[None]:
+def _noting(note: Callable[[], str]) -> Iterator[None]:
     """Say what a function returns if the block ends before its time, however that happens."""
     work = current_work()
     notes = work.notes if isinstance(work, Command) else []
@@ -175,7 +175,7 @@ def _told(note: Callable[[], str]) -> Iterator[None]:
 
 
 @contextmanager
-def charges_told(ledger: Budget | None) -> Iterator[None]:
+def noting_charges(ledger: Budget | None) -> Iterator[None]:
     """Say that the budget was charged if the block ends before its time and its charge stays."""
     from dpmondrian.exceptions import BudgetError
 
@@ -191,7 +191,7 @@ def charges_told(ledger: Budget | None) -> Iterator[None]:
             charged = True  # not to be known, so rather told
         return f"Note: the budget {str(ledger.path)!r} was charged for this run and remains charged." if charged else ""
 
-    with _told(note):
+    with _noting(note):
         yield
 
 
@@ -200,7 +200,7 @@ def _charges(ledger: Budget) -> set[str]:
 
 
 @contextmanager
-def draws_told(checkpoint: Checkpoint | None) -> Iterator[None]:
+def noting_draws(checkpoint: Checkpoint | None) -> Iterator[None]:
     """Say how to continue if the block ends before its time and has drawn something."""
     if checkpoint is None:
         yield
@@ -212,7 +212,7 @@ def draws_told(checkpoint: Checkpoint | None) -> Iterator[None]:
             return ""
         return f"Note: the progress of this run is saved in {path!r}. Run the same command again to resume; nothing is spent twice."
 
-    with _told(note):
+    with _noting(note):
         yield
 
 
@@ -222,14 +222,14 @@ def _n_draws(checkpoint: Checkpoint) -> int:
 
 
 @contextmanager
-def release_told(folder: Path) -> Iterator[None]:
+def noting_release(folder: Path) -> Iterator[None]:
     """Say that the release is complete if the block, which only adds to it, ends before its time."""
     release = shlex.quote(str(folder / "release.json"))
     words = (
         f"Note: the release in {str(folder)!r} is complete; only the labels are missing. To write them: dpm predict {release} "
         "FILES --out labels.parquet"
     )
-    with _told(lambda: words):
+    with _noting(lambda: words):
         yield
 
 

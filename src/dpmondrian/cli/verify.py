@@ -26,7 +26,7 @@ def verify(
     """Verify a release: its digest, its cost, its ledger, and whether tree, sizes and centres are consistent.
 
     Reads no rows and spends nothing. The exit code is 0 if all checks pass and 1 if any fails. The output also lists what no check can
-    show; docs/officers.md explains how to read it and how to sign the digest.
+    show. The page for privacy officers in the documentation explains how to read it and how to sign the digest.
 
     \b
     Examples:

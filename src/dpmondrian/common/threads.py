@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
+from functools import cache
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -60,6 +62,32 @@ class Threads:
         if failures:
             raise failures[0]
         return [own] + [other.result() for other in others]
+
+
+_LIMITING = Lock()
+
+
+@contextmanager
+def one_matrix_thread() -> Iterator[None]:
+    """Let BLAS use one thread in this process: after a product in several these wait for the next one without sleep.
+
+    That took a quarter of the processor time of a fit. Whoever comes while another thread has this leaves it to that one.
+    """
+    if not _LIMITING.acquire(blocking=False):
+        yield
+        return
+    try:
+        with _matrix_libraries().limit(limits=1):
+            yield
+    finally:
+        _LIMITING.release()
+
+
+@cache
+def _matrix_libraries() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController().select(user_api="blas")
 
 
 def _begun(function: Callable[[], Answer]) -> Future[Answer] | None:

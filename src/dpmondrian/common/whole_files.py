@@ -40,19 +40,19 @@ def new_folder(path: str | Path, reserve_bytes: int = RESERVED_BYTES) -> Iterato
     A finished folder that cannot get its name is kept, because it may have been paid for; the `OutputError` says where it is.
     """
     path = Path(path)
-    with _told(path):
+    with _explaining_errors(path):
         check_new_folder(path)
         _remove_left_folders(path)
     temporary = _hidden(path)
     with making(temporary), ExitStack() as unfinished, ExitStack() as stack:
-        with _told(path), lasting():
+        with _explaining_errors(path), lasting():
             unfinished.callback(shutil.rmtree, temporary, ignore_errors=True)
             temporary.mkdir(mode=0o700)
-            stack.enter_context(_held(temporary))
+            stack.enter_context(_locked(temporary))
             _reserve(temporary / _RESERVE, reserve_bytes)
-        with _full_disk_told(path):
+        with _explaining_full_disk(path):
             yield temporary
-        with lasting(path, finished=temporary), _kept(path, temporary):
+        with lasting(path, finished=temporary), _naming_what_is_finished(path, temporary):
             unfinished.pop_all()
             (temporary / _LOCK).unlink(missing_ok=True)
             free_reserve(temporary)
@@ -61,7 +61,7 @@ def new_folder(path: str | Path, reserve_bytes: int = RESERVED_BYTES) -> Iterato
 
 
 @contextmanager
-def _kept(path: Path, finished: Path) -> Iterator[None]:
+def _naming_what_is_finished(path: Path, finished: Path) -> Iterator[None]:
     """Say where a finished folder is if it does not get to its place."""
     try:
         yield
@@ -72,7 +72,7 @@ def _kept(path: Path, finished: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _held(folder: Path) -> Iterator[None]:
+def _locked(folder: Path) -> Iterator[None]:
     """Hold the lock in a hidden folder, by which others see that it is not left over."""
     with ExitStack() as stack:
         if fcntl is not None:
@@ -129,7 +129,7 @@ def write_file(path: str | Path, text: str, *, overwrite: bool = False, make_fol
 def put_bytes(path: str | Path, content: bytes, *, overwrite: bool = False, make_folder: bool = False) -> None:
     """Write bytes as `write_file` writes text."""
     path = Path(path)
-    with _told(path):
+    with _explaining_errors(path):
         if make_folder:
             path.parent.mkdir(parents=True, exist_ok=True)
         if overwrite:  # what a link leads to is replaced, and keeps its permissions
@@ -149,7 +149,7 @@ def new_private_file(path: str | Path, *, overwrite: bool = False) -> Iterator[B
     writing.
     """
     path = Path(path)
-    with _told(path):
+    with _explaining_errors(path):
         _check_file(path, overwrite)
         free_reserve(path.absolute().parent)
         with _appearing(path, overwrite, mode=0o600, is_result=True) as file:
@@ -333,7 +333,7 @@ def _link(temporary: Path, path: Path) -> None:
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _explaining_errors(path: Path) -> Iterator[None]:
     """Turn errors of the system into one sentence."""
     try:
         yield
@@ -344,7 +344,7 @@ def _told(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _full_disk_told(path: Path) -> Iterator[None]:
+def _explaining_full_disk(path: Path) -> Iterator[None]:
     """Turn errors that only writing has into one sentence; others are the block's own."""
     try:
         yield

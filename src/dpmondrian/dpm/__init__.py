@@ -18,6 +18,7 @@ from dpmondrian.dpm.draws import (
     GRID,
     INTERVAL_SIZE,
     LINES,
+    MADE_ONCE,
     PROFILES,
     QUALITY,
     SPLIT,
@@ -27,7 +28,7 @@ from dpmondrian.dpm.merging import k_means, ward_joins
 from dpmondrian.dpm.partition import Cuts, Divided, Nearest, Partition, Regions, partition_from_dict
 from dpmondrian.dpm.plan import FEW_COLUMNS, PAPER_SHARES, level_draws, make_plan, n_levels, paper_offsets, paper_plan
 from dpmondrian.dpm.profiles import Histograms
-from dpmondrian.dpm.quality import MEASURED_K, Figures, exact_groups
+from dpmondrian.dpm.quality import MEASURED_K, Figures, exact_groups, noise_of_silhouettes
 from dpmondrian.dpm.settings import DEFAULTS, MOST_CLUSTERS, Settings, check_columns, checked_settings
 from dpmondrian.dpm.steps import CATEGORY_PART, COUNT_PART, DISTANCES_PART, best_radius, candidate_radii
 
@@ -55,6 +56,7 @@ __all__ = [
     "K_STEPS",
     "LEAF_PART",
     "LINES",
+    "MADE_ONCE",
     "MEASURED_K",
     "MOST_CLUSTERS",
     "PAPER_SHARES",
@@ -84,6 +86,7 @@ __all__ = [
     "level_draws",
     "make_plan",
     "n_levels",
+    "noise_of_silhouettes",
     "paper_offsets",
     "paper_plan",
     "partition_from_dict",

@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmondrian.common.threads import one_matrix_thread
 from dpmondrian.dpm.cells import CELL_STEPS, Cells, find_cells, move_cells
 from dpmondrian.dpm.dividing import divided_along_axes
 from dpmondrian.dpm.draws import COUNT, SPLIT
@@ -99,7 +100,8 @@ class Clustering:
 
 def cluster(engine: Engine, door: Door, schema: Schema, settings: Settings) -> Clustering:
     """Return private clusters of the engine's rows; unless each belongs to the nearest centre, these are then in the nodes of their clusters."""
-    with np.errstate(all="ignore"):  # tails that vanish are no errors, whatever the caller's state says
+    # Tails that vanish are no errors, whatever the caller's state says.
+    with np.errstate(all="ignore"), one_matrix_thread():
         return _cluster(engine, door, schema, settings)
 
 

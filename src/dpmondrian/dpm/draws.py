@@ -16,6 +16,7 @@ __all__ = [
     "GRID",
     "INTERVAL_SIZE",
     "LINES",
+    "MADE_ONCE",
     "PROFILES",
     "QUALITY",
     "SPLIT",
@@ -63,3 +64,6 @@ ALL_DRAWS = (
     INTERVAL_SIZE,
     DOMAIN_SUMS,
 )
+
+MADE_ONCE = (COARSE_SUMS, PROFILES, QUALITY, INTERVAL_SIZE, DOMAIN_SUMS)
+"""Draws without steps; the others are made level by level."""

@@ -21,7 +21,7 @@ from dpmondrian.dpm.partition import Nearest, Partition
 from dpmondrian.engines import PLACES, DistanceSums, Engine, Grid
 from dpmondrian.privacy import Door
 
-__all__ = ["MEASURED_K", "Figures", "draw_figures", "exact_groups"]
+__all__ = ["MEASURED_K", "Figures", "draw_figures", "exact_groups", "noise_of_silhouettes"]
 
 MEASURED_K = (2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20)
 """The k whose silhouettes are measured, as far as there are so many cells."""
@@ -87,6 +87,28 @@ class Figures:
         return cls(groups=groups, silhouettes=np.array(silhouettes), **numbers)
 
 
+def noise_of_silhouettes(
+    scale: float, is_gaussian: bool, is_nearest: bool, n_others: int, total: float
+) -> NDArray[np.float64]:
+    """Return the standard errors of the silhouette of the clusters and of every other one that was measured, by the scale of the draw.
+
+    For whoever checks a release: the door says the same of its noise, by the formulas of `docs/privacy/sums.md`.
+    """
+    widths = np.array([_OWN_WIDTH] * 2 + [_OTHER_WIDTH] * n_others, dtype=np.float64)
+    if is_gaussian:
+        deviations = scale * np.sqrt(widths * widths.sum())
+    else:
+        deviations = math.sqrt(2.0) * scale * np.cbrt(widths) * np.cbrt(widths**2).sum()
+    errors: NDArray[np.float64] = deviations[1:] / (2.0 * widths[1:] * max(total, 1.0))
+    errors[0] *= 1.0 - _least_silhouette(is_nearest)
+    return errors
+
+
+def _least_silhouette(is_nearest: bool) -> float:
+    """Return the least that the silhouette of a row can be, which is negative only if it need not be in the nearest cluster."""
+    return 0.0 if is_nearest else -1.0
+
+
 def draw_figures(
     engine: Engine,
     door: Door,
@@ -108,7 +130,7 @@ def draw_figures(
     sets = [centres, *(_means(cells, group) for group in groups)]
     widths = np.array([_OWN_WIDTH] * 2 + [_OTHER_WIDTH] * len(groups), dtype=np.int64)
     largest = _largest_square(grid, spread, _how_far(door, widths, total))
-    least = np.array([0.0, 0.0 if isinstance(partition, Nearest) else -1.0] + [0.0] * len(groups))
+    least = np.array([0.0, _least_silhouette(isinstance(partition, Nearest))] + [0.0] * len(groups))
     question = DistanceSums([np.rint(one).astype(np.int64) for one in sets], largest, widths, least)
     noisy, deviations = door.box_sums(QUALITY, None, engine.distance_sums(question)[None], widths[None])
     scale = (1.0 - least) / 2.0 / (widths * max(total, 1.0))

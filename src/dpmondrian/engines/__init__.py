@@ -26,7 +26,7 @@ from dpmondrian.engines.questions import (
     Question,
     ToNearest,
 )
-from dpmondrian.engines.sources import EngineSource, carried, open_source
+from dpmondrian.engines.sources import EngineSource, open_source, with_thread_context
 from dpmondrian.engines.store import Resources
 from dpmondrian.kernels.lines import PARTS, STEPS
 from dpmondrian.kernels.profiles import CLUSTER_STEP
@@ -56,11 +56,11 @@ __all__ = [
     "Resources",
     "Splits",
     "ToNearest",
-    "carried",
     "check_n_rows",
     "clipped_rows",
     "coded_blocks",
     "missing_value_error",
     "open_source",
     "view_of",
+    "with_thread_context",
 ]

@@ -13,7 +13,7 @@ from dpmondrian.engines.grid import Grid
 from dpmondrian.exceptions import DataError, WayOut
 from dpmondrian.kernels.compiled import quantise
 from dpmondrian.kernels.reference import DROP, ERROR, MIDDLE
-from dpmondrian.kernels.tiles import MIDDLE_PLACE, by_row
+from dpmondrian.kernels.tiles import MIDDLE_PLACE, by_row, cells_of
 from dpmondrian.schema import Coordinates, Schema
 from dpmondrian.tables import PART_ROWS, Table
 
@@ -132,9 +132,15 @@ class CodedBlock:
         rows: NDArray[np.int16] = by_row(self.coded) if self._rows is None else self._rows
         return rows
 
-    def by_row(self) -> CodedBlock:
-        """Return a block that has its rows as kernels take them: for several questions, or moves and a question."""
-        return CodedBlock(self._codes, self._rests, self.code_step, self.rest_step, self.rows)
+    @property
+    def row_bytes(self) -> int:
+        """Memory that the rows take as kernels take them."""
+        return 2 * self.n_rows * int(cells_of(len(self.code_step)))
+
+    def by_row(self, order: NDArray[np.uint32] | None = None) -> CodedBlock:
+        """Return a block that has its rows as kernels take them, in this order: for several questions, or moves and a question."""
+        rows = self.rows if order is None else by_row(self.coded, order)
+        return CodedBlock(self._codes, self._rests, self.code_step, self.rest_step, rows)
 
     def places(self) -> NDArray[np.float64]:
         """Return the rows' places, shape (n_columns, n_rows)."""

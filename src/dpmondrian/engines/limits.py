@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dpmondrian.common.threads import Threads
 from dpmondrian.engines.store import Kept, Store
 from dpmondrian.exceptions import DataError
-from dpmondrian.tables import PersonLimit, Progress, Stream, Table, kept_in_passes, one_kind
+from dpmondrian.tables import PersonLimit, Progress, Stream, Table, one_kind, rows_to_keep_in_passes
 
 _BYTES_PER_ROW = 160
 """That are held for a row while it is decided which are kept: its hashes, its position, and what sorting takes."""
@@ -70,7 +70,9 @@ def limited_stream(
     def read_blocks() -> Iterator[tuple[NDArray[np.uint64], NDArray[np.uint64]]]:
         return ((part.persons.get(), part.rows.get()) for part in parts)
 
-    kept = kept_in_passes(read_blocks, ends[-1] if ends else 0, limit.most, max(1, most_bytes // _BYTES_PER_ROW))
+    kept = rows_to_keep_in_passes(
+        read_blocks, ends[-1] if ends else 0, limit.most, max(1, most_bytes // _BYTES_PER_ROW)
+    )
     choices = [
         _Choice(np.packbits(kept[end - part.n_rows : end]), part.digest) for part, end in zip(parts, ends, strict=True)
     ]
@@ -80,12 +82,12 @@ def limited_stream(
         for piece, choice in zip_longest(stream.pieces(progress), choices):
             if piece is None or choice is None:
                 raise _other_rows()
-            yield partial(_kept_rows, piece, choice, limit, on_missing)
+            yield partial(_chosen_rows, piece, choice, limit, on_missing)
 
     return replace(stream, pieces=pieces)
 
 
-def _kept_rows(piece: Callable[[], Table], choice: _Choice, limit: PersonLimit, on_missing: str) -> Table:
+def _chosen_rows(piece: Callable[[], Table], choice: _Choice, limit: PersonLimit, on_missing: str) -> Table:
     table = piece()
     persons, rows, _ = table.hashes(limit.key, on_missing)
     if _digest(persons, rows) != choice.digest:

@@ -208,12 +208,11 @@ class LocalEngine(Engine):
         codes = part.codes.get()
         if not needs_rests:
             return CodedBlock.of(self._grid, codes, np.empty((0, codes.shape[1]), dtype=np.uint8))
-        block = CodedBlock.of(self._grid, codes, part.rests.get()).by_row()
-        node = part.node.get()
+        block, node = CodedBlock.of(self._grid, codes, part.rests.get()), part.node.get()
         order = _node_by_node(node)
-        if not self._store.exchanged((part.codes, part.rests), (block.rows, order)):
-            return block
-        part.rows, part.order = block.rows[order], order
+        if not self._store.exchanged((part.codes, part.rests), block.row_bytes + order.nbytes):
+            return block.by_row()
+        part.rows, part.order = block.by_row(order).rows, order
         part.node.put(node[order])
         return CodedBlock.of(self._grid, None, None, part.rows)
 

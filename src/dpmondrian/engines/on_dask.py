@@ -166,7 +166,7 @@ def _limited(parts: Sequence[Any], coding: Coding, head: Table, limit: PersonLim
     sent_coding, sent_head = _sent(coding), _sent(head.with_numbers(np.empty((0, head.n_columns))))
     hashed = [_task(_hashed, sent_coding, part, limit.key) for part in parts]
     return [
-        _task(_kept, [_task(_in_bucket, own, bucket, n_buckets) for own in hashed], sent_head, limit.most)
+        _task(_rows_of_buckets, [_task(_in_bucket, own, bucket, n_buckets) for own in hashed], sent_head, limit.most)
         for bucket in range(n_buckets)
     ]
 
@@ -260,5 +260,5 @@ def _in_bucket(rows: HashedRows, bucket: int, n_buckets: int) -> HashedRows:
     return rows.take(rows.persons[:, 0] % np.uint64(n_buckets) == bucket)
 
 
-def _kept(parts: list[HashedRows], head: Table, most: int) -> Table:
+def _rows_of_buckets(parts: list[HashedRows], head: Table, most: int) -> Table:
     return head.with_numbers(HashedRows.joined(parts).limited(most))

@@ -19,7 +19,7 @@ from dpmondrian.engines.grid import Grid
 from dpmondrian.engines.questions import Move, Question, answer
 from dpmondrian.exceptions import DataError, DPMondrianError
 from dpmondrian.schema import Coordinates
-from dpmondrian.tables import Reader, Table, kept, one_kind
+from dpmondrian.tables import Reader, Table, one_kind, rows_to_keep
 
 FAN_IN = 8  # so many answers are added up by one task
 
@@ -116,7 +116,7 @@ class HashedRows:
 
     def limited(self, most: int) -> NDArray[np.float64]:
         """Return the rows that `dpmondrian.tables.persons.kept` keeps, as numbers. All rows of these persons must be here."""
-        return self.numbers[kept(self.persons, self.rows, most)]
+        return self.numbers[rows_to_keep(self.persons, self.rows, most)]
 
 
 def answered(blocks: Iterable[CodedBlock], question: Question, moves: Sequence[Move]) -> NDArray[np.int64]:

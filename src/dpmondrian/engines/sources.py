@@ -50,7 +50,7 @@ def open_source(X: Any, reader: Reader, columns: Sequence[str] | None) -> Engine
     return LocalSource(open_table(X, reader, columns))
 
 
-def carried(X: Any, function: Callable[[], Answer]) -> Callable[[], Answer]:
+def with_thread_context(X: Any, function: Callable[[], Answer]) -> Callable[[], Answer]:
     """Return a function for another thread, with what the library of a table knows about this one."""
     if _library(X) != "pyspark":
         return function

@@ -123,12 +123,12 @@ class Store:
         kept.put(array)
         return kept
 
-    def exchanged(self, old: Sequence[Kept], new: Sequence[NDArray[Any]]) -> bool:
-        """Return whether arrays may be held in memory in the place of others that are there, which are then forgotten."""
+    def exchanged(self, old: Sequence[Kept], n_bytes: int) -> bool:
+        """Return whether so much may be held in memory in the place of arrays that are there, which are then forgotten."""
         if not all(kept.in_memory for kept in old):
             return False
         with self._lock:
-            in_memory = self._in_memory + sum(array.nbytes for array in new) - sum(kept.get().nbytes for kept in old)
+            in_memory = self._in_memory + n_bytes - sum(kept.get().nbytes for kept in old)
             if self._most_bytes is not None and in_memory > self._most_bytes:
                 return False
             self._in_memory = in_memory

@@ -9,6 +9,9 @@ from dpmondrian.kernels.tiles cimport vectorised
 
 __all__ = ["all_valleys", "clearest_valley", "dispersions", "expected_counts"]
 
+cdef enum:
+    LANES = 16  # histograms in which valleys are looked for at once
+
 cdef double CERTAIN = 5.5  # beyond so many deviations a normal law is 0 or 1, up to 2e-8
 
 
@@ -116,10 +119,20 @@ def clearest_valley(
     depths, places = np.empty(counts.shape[0]), np.empty(counts.shape[0])
     cdef double[::1] best = depths, place = places
     cdef _Valleys search = _Valleys(counts.shape[1], widths, deviation, dispersion, most_empty, depth, empty)
-    cdef Py_ssize_t h
+    cdef const double *histogram[LANES]
+    cdef Py_ssize_t number[LANES]
+    cdef Py_ssize_t h, lane, n_taken = 0
     with nogil:
         for h in range(counts.shape[0]):
-            search.clearest(&counts[h, 0], counts.shape[1], &best[h], &place[h])
+            best[h], place[h] = -INFINITY, 0.0
+            if not _is_hump(&counts[h, 0], counts.shape[1]):  # windows of humps make one, too
+                histogram[n_taken], number[n_taken] = &counts[h, 0], h
+                n_taken += 1
+            if n_taken == LANES or (n_taken and h == counts.shape[0] - 1):
+                search.clearest(histogram, n_taken, counts.shape[1])
+                for lane in range(n_taken):
+                    best[number[lane]], place[number[lane]] = search.best[lane], search.place[lane]
+                n_taken = 0
     return depths, places
 
 
@@ -144,10 +157,13 @@ cdef list _divided(
 ):
     """Return the valleys of some bins: the clearest, between those on both of its sides."""
     cdef double z, place, below = 0.0, above = 0.0
+    cdef const double *histogram
     cdef Py_ssize_t cut, i
-    if end - begin < 3:
+    if end - begin < 3 or _is_hump(&counts[begin], end - begin):
         return []
-    search.clearest(&counts[begin], end - begin, &z, &place)
+    histogram = &counts[begin]
+    search.clearest(&histogram, 1, end - begin)
+    z, place = search.best[0], search.place[0]
     cut = begin + min(max(<Py_ssize_t>rint(place), 1), end - begin - 1)
     for i in range(begin, cut):
         below += counts[i]
@@ -170,45 +186,67 @@ cdef bint _is_hump(const double *counts, Py_ssize_t n_bins) noexcept nogil:
 
 
 cdef class _Valleys:
-    """Looks for the clearest valley of histograms of at most so many bins."""
+    """Looks for the clearest valleys of histograms of at most so many bins: `best` is their depth, -inf if there is none, at this `place`."""
 
     cdef const int64_t[::1] widths
-    cdef double[::1] below, windows, right
+    cdef double[:, ::1] below, windows, right
+    cdef double[LANES] best, place
     cdef double deviation, dispersion, most_empty, depth, empty
 
     def __init__(self, most_bins, widths, deviation, dispersion, most_empty, depth, empty):
         self.widths, self.deviation, self.dispersion = widths, deviation, dispersion
         self.most_empty, self.depth, self.empty = most_empty, depth, empty
-        self.below, self.windows, self.right = np.zeros((3, most_bins + 1))
+        self.below, self.windows, self.right = np.zeros((3, most_bins + 1, LANES))
 
-    cdef void clearest(self, const double *counts, Py_ssize_t n_bins, double *best, double *place) noexcept nogil:
-        """Write depth, -inf if there is none, and place of the clearest valley."""
-        cdef Py_ssize_t i, k, width, n_windows
-        cdef double left, hill, middle, varies, z
-        best[0], place[0] = -INFINITY, 0.0
-        if _is_hump(counts, n_bins):  # then windows make one, too
-            return
-        for i in range(n_bins):
-            self.below[i + 1] = self.below[i] + counts[i]
+    cdef void clearest(self, const double *const *counts, Py_ssize_t n_taken, Py_ssize_t n_bins) noexcept nogil:
+        """Look at so many histograms, which have so many bins."""
+        cdef Py_ssize_t i, k, lane, width
+        cdef double *below = &self.below[0, 0]
+        for lane in range(n_taken):
+            self.best[lane], self.place[lane], below[lane] = -INFINITY, 0.0, 0.0
+            for i in range(n_bins):
+                below[(i + 1) * n_taken + lane] = below[i * n_taken + lane] + counts[lane][i]
         for k in range(self.widths.shape[0]):
             width = self.widths[k]
             if n_bins < 3 * width:
                 break
-            n_windows = n_bins + 1 - width
-            for i in range(n_windows):
-                self.windows[i] = self.below[i + width] - self.below[i]
-            self.right[n_windows - 1] = self.windows[n_windows - 1]
-            for i in range(n_windows - 2, -1, -1):
-                self.right[i] = max(self.right[i + 1], self.windows[i])
-            left = -INFINITY
-            for i in range(n_windows - 2 * width):
-                left = max(left, self.windows[i])
-                hill, middle = min(left, self.right[i + 2 * width]), max(self.windows[i + width], 0.0)
-                if middle < (1.0 - self.depth) * hill:
-                    varies = min(self.dispersion, self.most_empty) if middle < self.empty * hill else self.dispersion
-                    z = (hill - middle) / sqrt(2.0 * width * (self.deviation * self.deviation) + varies * (max(hill, 0.0) + middle) + 1e-9)
-                    if z > best[0]:
-                        best[0], place[0] = z, i + 1.5 * width
+            _look(
+                below, &self.windows[0, 0], &self.right[0, 0], n_taken, width, n_bins + 1 - width,
+                2.0 * width * (self.deviation * self.deviation), self.dispersion, min(self.dispersion, self.most_empty),
+                1.0 - self.depth, self.empty, self.best, self.place,
+            )  # fmt: skip
+
+
+cdef vectorised _look(
+    const double *below, double *windows, double *right, Py_ssize_t n, Py_ssize_t width, Py_ssize_t n_windows, double noise,
+    double dispersion, double if_empty, double depth, double empty, double *best, double *place,
+) noexcept nogil:  # fmt: skip
+    """Look for valleys between windows of a width in n histograms; keep those that are clearer than the best ones so far."""
+    cdef double[LANES] left
+    cdef const double *window
+    cdef const double *beyond
+    cdef double hill, middle, varies, z, here
+    cdef Py_ssize_t i, h
+    for i in range(n_windows * n):
+        windows[i] = below[i + width * n] - below[i]
+    for h in range(n):
+        left[h] = -INFINITY
+        right[(n_windows - 1) * n + h] = windows[(n_windows - 1) * n + h]
+    for i in range(n_windows - 2, -1, -1):
+        window, beyond = windows + i * n, right + (i + 1) * n
+        for h in range(n):
+            right[i * n + h] = beyond[h] if beyond[h] > window[h] else window[h]
+    for i in range(n_windows - 2 * width):
+        window, beyond, here = windows + i * n, right + (i + 2 * width) * n, i + 1.5 * width
+        for h in range(n):
+            left[h] = left[h] if left[h] > window[h] else window[h]
+            hill = left[h] if left[h] < beyond[h] else beyond[h]
+            middle = window[width * n + h] if window[width * n + h] > 0.0 else 0.0
+            varies = if_empty if middle < empty * hill else dispersion
+            z = (hill - middle) / sqrt(noise + varies * ((hill if hill > 0.0 else 0.0) + middle) + 1e-9)
+            z = z if middle < depth * hill else -INFINITY
+            place[h] = here if z > best[h] else place[h]
+            best[h] = z if z > best[h] else best[h]
 
 
 def dispersions(const double[:, :] rows, const double[:, :] variances, const double[::1] difference, double median, Py_ssize_t step):

@@ -13,7 +13,7 @@ from libc.math cimport ceil, isfinite, rint, sqrt
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from dpmondrian.kernels.tiles cimport MIDDLE as OFF, absolute_distance, code_type, rest_type, squared_distance, vectorised
+from dpmondrian.kernels.tiles cimport MIDDLE as OFF, absolute_distance, code_type, rest_type, squared_distance, vectorised, vectorised_by_row
 
 __all__ = [
     "box_sums",
@@ -33,6 +33,7 @@ ctypedef fused value_type:
 cdef enum:
     TILE = 1024
     SMALL_TILE = 256  # rows of a tile where all columns of it are in use at once
+    AT_ONCE = 8  # columns of a row: as many numbers as a line of the cache has
     GAP = 16  # cells that keep numbers apart which would else fall into the same part of the processor's cache
     ERROR = 0  # as in `reference`
     MIDDLE = 2
@@ -76,12 +77,13 @@ def quantise(
 
 
 cdef void _copy_rows(const value_type[:, :] columns, Py_ssize_t first, Py_ssize_t size, double[:, ::1] tile) noexcept nogil:
-    """Copy rows into a tile, in the order in which they lie in memory."""
-    cdef Py_ssize_t i, j
+    """Copy rows into a tile, in the order in which they lie in memory: some columns at a time, whose parts of the tile stay in the nearest cache."""
+    cdef Py_ssize_t begin, i, j
     if columns.strides[0] < columns.strides[1]:
-        for i in range(size):
-            for j in range(tile.shape[0]):
-                tile[j, i] = columns[j, first + i]
+        for begin from 0 <= begin < tile.shape[0] by AT_ONCE:
+            for i in range(size):
+                for j in range(begin, min(begin + AT_ONCE, tile.shape[0])):
+                    tile[j, i] = columns[j, first + i]
     else:
         for j in range(tile.shape[0]):
             for i in range(size):
@@ -149,13 +151,13 @@ cdef vectorised _to_places(
 # Products with inverses stand for quotients: the halves keep them away from whole numbers, so rounding cannot matter.
 
 
-cdef inline void _write_codes(const double *places, Py_ssize_t size, double inverse_width, code_type *codes) noexcept nogil:
+cdef vectorised _write_codes(const double *places, Py_ssize_t size, double inverse_width, code_type *codes) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(size):
         codes[i] = <code_type><int32_t>((places[i] + 0.5) * inverse_width)
 
 
-cdef inline void _write_rests(
+cdef vectorised _write_rests(
     const double *places, const code_type *codes, Py_ssize_t size, double width, double inverse_rest, rest_type *rests
 ) noexcept nogil:
     cdef Py_ssize_t i
@@ -300,7 +302,7 @@ def _centred(rows, columns, centre):
     return rows, padded(points, rows.shape[1]), is_used
 
 
-cdef vectorised _lengths(
+cdef vectorised_by_row _lengths(
     const int16_t *rows, Py_ssize_t n_cells, const uint32_t *order, Py_ssize_t size, const int16_t *centre, const int16_t *is_used, int norm,
     double *length,
 ) noexcept nogil:  # fmt: skip

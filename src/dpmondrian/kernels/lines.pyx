@@ -15,7 +15,7 @@ from dpmondrian.kernels.tiles import by_row, padded
 from libc.math cimport floor
 from libc.stdint cimport int16_t, int32_t, int64_t, uint32_t
 
-from dpmondrian.kernels.tiles cimport MIDDLE, dot, vectorised
+from dpmondrian.kernels.tiles cimport MIDDLE, dot, vectorised, vectorised_by_row
 
 __all__ = ["PARTS", "STEPS", "cut_along", "line_counts"]
 
@@ -109,24 +109,28 @@ cdef class _Turned:
 
     cdef void project(self, Py_ssize_t line, int64_t offset, Py_ssize_t size, double *found) noexcept nogil:
         """Write the projections of the rows on a direction."""
-        cdef Py_ssize_t w, i
-        self.sums[:size] = 0
-        for w in range(self.words.shape[0]):
-            if self.directions[line, w]:
-                _add_products(&self.words[w, 0], size, self.directions[line, w], &self.sums[0])
-        for i in range(size):
-            found[i] = <double>(self.sums[i] + offset)
+        _add_products(&self.words[0, 0], self.words.shape[0], size, &self.directions[line, 0], <double>offset, &self.sums[0], found)
 
 
-cdef vectorised _add_products(const int32_t *words, Py_ssize_t size, int32_t pair, int32_t *total) noexcept nogil:
-    """Add the products of both halves of words with those of one other word."""
-    cdef int32_t low = <int16_t>pair, high = pair >> 16
-    cdef Py_ssize_t i
+cdef vectorised _add_products(
+    const int32_t *words, Py_ssize_t n_words, Py_ssize_t size, const int32_t *direction, double offset, int32_t *sums, double *found
+) noexcept nogil:
+    """Write projections: both halves of the words of rows are multiplied with those of the direction's words."""
+    cdef int32_t low, high
+    cdef Py_ssize_t w, i
     for i in range(size):
-        total[i] += <int16_t>words[i] * low + (words[i] >> 16) * high
+        sums[i] = 0
+    for w in range(n_words):
+        if direction[w]:
+            low, high = <int16_t>direction[w], direction[w] >> 16
+            for i in range(size):
+                sums[i] += <int16_t>words[i] * low + (words[i] >> 16) * high
+        words += WAY
+    for i in range(size):
+        found[i] = <double>sums[i] + offset  # whole numbers below 2**53
 
 
-cdef vectorised _project(
+cdef vectorised_by_row _project(
     const int16_t *rows, Py_ssize_t n_cells, const uint32_t *order, Py_ssize_t size, const int16_t *direction, int64_t offset, double *found
 ) noexcept nogil:
     """Write the projections of some rows on a direction."""

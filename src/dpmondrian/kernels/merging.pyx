@@ -5,7 +5,7 @@ import numpy as np
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 
-from dpmondrian.kernels.tiles cimport tile_squares
+from dpmondrian.kernels.tiles cimport tile_squares, vectorised
 
 __all__ = ["best_means", "groups_of_joins", "nearest_neighbour_joins"]
 
@@ -86,13 +86,13 @@ def best_means(places, sizes, Py_ssize_t n_clusters, Py_ssize_t n_steps, const d
     A start is greedy k-means++: of a few points, each chosen by its chance, the one that leaves the least cost is taken. Lloyd's steps
     follow, until nothing moves.
     """
-    cdef _Points points = _Points(places, sizes, n_clusters)
     cdef Py_ssize_t start, n_candidates = (chances.shape[1] - 1) // max(n_clusters - 1, 1)
+    cdef _Points points = _Points(places, sizes, n_clusters, n_candidates)
     cdef double cost, least = INFINITY
     best = None
     for start in range(chances.shape[0]):
         with nogil:
-            points.choose(&chances[start, 0], n_candidates)
+            points.choose(&chances[start, 0])
             cost = points.settle(n_steps)
         if best is None or cost < least:
             least, best = cost, (np.array(points.centres)[: points.n_centres], np.array(points.cluster))
@@ -106,29 +106,30 @@ cdef class _Points:
 
     cdef const double[:, ::1] places
     cdef const double[::1] sizes
-    cdef double[::1] nearest, squares, below, weights
-    cdef double[:, ::1] tile, centres
+    cdef double[::1] nearest, below, weights, costs
+    cdef double[:, ::1] tile, centres, squares
     cdef int64_t[::1] cluster
     cdef Py_ssize_t n_points, n_columns, n_centres
 
-    def __init__(self, places, sizes, n_clusters):
+    def __init__(self, places, sizes, n_clusters, n_candidates):
         self.places, self.sizes = np.ascontiguousarray(places), np.ascontiguousarray(sizes)
         self.n_points, self.n_columns = places.shape
         self.tile = np.ascontiguousarray(places.T)
-        self.nearest, self.squares, self.below = np.empty((3, self.n_points))
+        self.nearest, self.below = np.empty((2, self.n_points))
+        self.squares, self.costs = np.empty((max(n_candidates, 1), self.n_points)), np.empty(max(n_candidates, 1))
         self.weights, self.centres = np.empty(n_clusters), np.empty((n_clusters, self.n_columns))
         self.cluster = np.empty(self.n_points, dtype=np.int64)
 
-    cdef void choose(self, const double *chances, Py_ssize_t n_candidates) noexcept nogil:
+    cdef void choose(self, const double *chances) noexcept nogil:
         """Put centres on points that are far apart; fewer if there are no more different ones."""
-        cdef Py_ssize_t c, i, point, taken
-        cdef double cost, least, total = 0.0
+        cdef Py_ssize_t i
+        cdef double total = 0.0
         for i in range(self.n_points):
             total += self.sizes[i]
             self.below[i] = total
             self.nearest[i] = INFINITY
         self.n_centres = 0
-        self._take(self._chosen(chances[0], total))
+        self._take_best(chances, 1, total)
         chances += 1
         while self.n_centres < self.centres.shape[0]:
             total = 0.0
@@ -137,16 +138,25 @@ cdef class _Points:
                 self.below[i] = total
             if total <= 0.0:
                 break
-            least, taken = INFINITY, 0
+            self._take_best(chances, self.costs.shape[0], total)
+            chances += self.costs.shape[0]
+
+    cdef void _take_best(self, const double *chances, Py_ssize_t n_candidates, double total) noexcept nogil:
+        """Put one more centre on one of a few points, the one that leaves the least cost."""
+        cdef Py_ssize_t c, i, taken = 0
+        for c in range(n_candidates):
+            self._squares_from(&self.places[self._chosen(chances[c], total), 0], c)
+            self.costs[c] = 0.0
+        for i in range(self.n_points):
             for c in range(n_candidates):
-                point, cost = self._chosen(chances[c], total), 0.0
-                self._squares_from(&self.places[point, 0])
-                for i in range(self.n_points):
-                    cost += self.sizes[i] * min(self.nearest[i], self.squares[i])
-                if cost < least:
-                    least, taken = cost, point
-            self._take(taken)
-            chances += n_candidates
+                self.costs[c] += self.sizes[i] * min(self.nearest[i], self.squares[c, i])
+        for c in range(1, n_candidates):
+            if self.costs[c] < self.costs[taken]:
+                taken = c
+        self.centres[self.n_centres, :] = self.places[self._chosen(chances[taken], total), :]
+        self.n_centres += 1
+        for i in range(self.n_points):
+            self.nearest[i] = min(self.nearest[i], self.squares[taken, i])
 
     cdef Py_ssize_t _chosen(self, double chance, double total) noexcept nogil:
         """Return the point at a chance from 0 to 1 of the weights that were added up."""
@@ -155,17 +165,8 @@ cdef class _Points:
             i += 1
         return i
 
-    cdef void _take(self, Py_ssize_t point) noexcept nogil:
-        """Put one more centre on a point."""
-        cdef Py_ssize_t i
-        self.centres[self.n_centres, :] = self.places[point, :]
-        self.n_centres += 1
-        self._squares_from(&self.places[point, 0])
-        for i in range(self.n_points):
-            self.nearest[i] = min(self.nearest[i], self.squares[i])
-
-    cdef void _squares_from(self, const double *centre) noexcept nogil:
-        tile_squares(self.tile, self.n_points, centre, self.squares)
+    cdef void _squares_from(self, const double *centre, Py_ssize_t number) noexcept nogil:
+        tile_squares(self.tile, self.n_points, centre, self.squares[number])
 
     cdef double settle(self, Py_ssize_t n_steps) noexcept nogil:
         """Move centres to the means of the points that are nearest to them, until no point changes its centre; return the cost."""
@@ -176,34 +177,34 @@ cdef class _Points:
             if not self._assign():
                 break
             self._move()
-        for i in range(self.n_points):
-            self.nearest[i] = INFINITY
-        for i in range(self.n_centres):
-            self._squares_from(&self.centres[i, 0])
-            for step in range(self.n_points):
-                self.nearest[step] = min(self.nearest[step], self.squares[step])
+        else:
+            self._find_nearest()
         for i in range(self.n_points):
             cost += self.sizes[i] * self.nearest[i]
         return cost
 
     cdef bint _assign(self) noexcept nogil:
         """Find the nearest centre of every point; return whether any has changed."""
-        cdef Py_ssize_t c, i
+        cdef Py_ssize_t i
         cdef bint changed = False
-        for i in range(self.n_points):
-            self.nearest[i], self.below[i] = INFINITY, 0.0
-        for c in range(self.n_centres):
-            self._squares_from(&self.centres[c, 0])
-            for i in range(self.n_points):
-                self.below[i] = <double>c if self.squares[i] < self.nearest[i] else self.below[i]
-                self.nearest[i] = min(self.nearest[i], self.squares[i])
+        self._find_nearest()
         for i in range(self.n_points):
             changed |= self.cluster[i] != <int64_t>self.below[i]
             self.cluster[i] = <int64_t>self.below[i]
         return changed
 
+    cdef void _find_nearest(self) noexcept nogil:
+        """Write how far the nearest centre of every point is, and its number."""
+        cdef Py_ssize_t c
+        self.nearest[:] = INFINITY
+        self.below[:] = 0.0
+        for c in range(self.n_centres):
+            self._squares_from(&self.centres[c, 0], 0)
+            _keep_nearest(&self.squares[0, 0], self.n_points, <double>c, &self.nearest[0], &self.below[0])
+
     cdef void _move(self) noexcept nogil:
         """Move centres to their points' means; one that has none stays."""
+        cdef double part
         cdef Py_ssize_t c, i, j
         self.weights[:] = 0.0
         for i in range(self.n_points):
@@ -213,5 +214,14 @@ cdef class _Points:
                 self.centres[c, :] = 0.0
         for i in range(self.n_points):
             c = self.cluster[i]
+            part = self.sizes[i] / self.weights[c]
             for j in range(self.n_columns):
-                self.centres[c, j] += self.sizes[i] / self.weights[c] * self.places[i, j]
+                self.centres[c, j] += part * self.places[i, j]
+
+
+cdef vectorised _keep_nearest(const double *squares, Py_ssize_t size, double number, double *nearest, double *numbers) noexcept nogil:
+    """Put the squares and the number of one centre in the place of larger squares."""
+    cdef Py_ssize_t i
+    for i in range(size):
+        numbers[i] = number if squares[i] < nearest[i] else numbers[i]
+        nearest[i] = squares[i] if squares[i] < nearest[i] else nearest[i]

@@ -16,7 +16,7 @@ from dpmondrian.kernels.tiles import by_row, order_rows, padded, places_of
 from libc.math cimport INFINITY, fabs, floor, pow, sqrt
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
-from dpmondrian.kernels.tiles cimport MIDDLE, fill_tile, squared_distance, tile_squares, vectorised
+from dpmondrian.kernels.tiles cimport MIDDLE, fill_tile, squared_distance, tile_squares, vectorised, vectorised_by_row
 
 __all__ = ["regroup"]
 
@@ -117,7 +117,7 @@ def _settle(
     return n_unsure
 
 
-cdef vectorised _square(
+cdef vectorised_by_row _square(
     const int16_t *rows, Py_ssize_t n_cells, Py_ssize_t size, const int32_t *guess, const int16_t *points, const int16_t *is_used, double *squares
 ) noexcept nogil:
     """Write the squared distances of rows from their guesses."""
@@ -166,20 +166,17 @@ cdef class _Search:
             scale *= 2.0
         return scale
 
-    cdef Py_ssize_t anchor(self, const double[:, ::1] tile, Py_ssize_t size) noexcept nogil:
+    cdef Py_ssize_t anchor(self, const uint16_t[:, ::1] places, Py_ssize_t start, Py_ssize_t size) noexcept nogil:
         """Return the centre nearest to the mean of a tile, and write the distances of all centres from it."""
-        cdef Py_ssize_t c, i, j, a = 0, n_centres = self.points.shape[0]
-        for j in range(tile.shape[0]):
-            self.mean[j] = 0.0
-            for i in range(size):
-                self.mean[j] += tile[j, i] / size
+        cdef Py_ssize_t c, j, a = 0, n_centres = self.points.shape[0]
+        for j in range(places.shape[0]):
+            _find_mean(&places[j, start], size, &self.mean[j])
         tile_squares(self.by_column, n_centres, &self.mean[0], self.apart)
         for c in range(1, n_centres):
             if self.apart[c] < self.apart[a]:
                 a = c
         tile_squares(self.by_column, n_centres, &self.points[a, 0], self.apart)
-        for c in range(n_centres):
-            self.apart[c] = sqrt(self.apart[c])
+        _take_roots(&self.apart[0], n_centres, 1.0)
         return a
 
     cdef Py_ssize_t within_reach(self, const double[:, ::1] tile, Py_ssize_t size, Py_ssize_t a, uint8_t[::1] aside) noexcept nogil:
@@ -187,8 +184,7 @@ cdef class _Search:
         cdef Py_ssize_t c, i, n_numbers = 0
         cdef double limit
         tile_squares(tile, size, &self.points[a, 0], self.reach)
-        for i in range(size):
-            self.reach[i] = 2.0 * sqrt(self.reach[i]) * MARGIN
+        _take_roots(&self.reach[0], size, 2.0 * MARGIN)
         limit = self._limit(min(size, <Py_ssize_t>SAMPLE))
         for i in range(size):
             aside[i] = self.reach[i] > limit
@@ -249,29 +245,47 @@ cdef class _Search:
         self, const float[:, ::1] tile, Py_ssize_t size, Py_ssize_t n_numbers, int32_t[::1] number, uint8_t[::1] aside
     ) noexcept nogil:
         """Fill in the nearest of the centres that are listed; put the rows aside of which single precision cannot tell."""
-        cdef Py_ssize_t i, j, p
-        cdef const float *point
+        cdef Py_ssize_t i, p
         self.rough_least[:size] = INFINITY
         self.rough_other[:size] = INFINITY
         for p in range(n_numbers):
-            point = &self.rough_points[self.numbers[p], 0]
-            self.rough_found[:size] = 0.0
-            for j from 0 <= j < tile.shape[0] by COLUMNS:
-                _add_rough(&tile[j, 0], size, point + j, &self.rough_found[0])
+            _write_rough(&tile[0, 0], tile.shape[0], size, &self.rough_points[self.numbers[p], 0], &self.rough_found[0])
             _keep_nearest(&self.rough_found[0], size, <int32_t>p, &self.rough_least[0], &self.rough_other[0], &self.rough_place[0])
         for i in range(size):
             number[i] = <int32_t>self.numbers[self.rough_place[i]]
             aside[i] |= not self.rough_least[i] < self.rough_other[i] * self.surely
 
 
-cdef vectorised _add_rough(const float *columns, Py_ssize_t size, const float *point, float *squares) noexcept nogil:
-    """Add what four columns of a tile have to squared distances from a point."""
-    cdef float a, b, c, d
+cdef vectorised _find_mean(const uint16_t *places, Py_ssize_t size, double *mean) noexcept nogil:
+    """Write the mean of some places of a tile."""
+    cdef int32_t total = 0
     cdef Py_ssize_t i
     for i in range(size):
-        a, b = columns[i] - point[0], columns[TILE + i] - point[1]
-        c, d = columns[2 * TILE + i] - point[2], columns[3 * TILE + i] - point[3]
-        squares[i] += (a * a + b * b) + (c * c + d * d)
+        total += places[i]
+    mean[0] = <double>total / <double>size
+
+
+cdef vectorised _take_roots(double *squares, Py_ssize_t size, double factor) noexcept nogil:
+    """Put roots, times a factor, in the place of squares."""
+    cdef Py_ssize_t i
+    for i in range(size):
+        squares[i] = sqrt(squares[i]) * factor
+
+
+cdef vectorised _write_rough(
+    const float *columns, Py_ssize_t n_columns, Py_ssize_t size, const float *point, float *squares
+) noexcept nogil:
+    """Write the squared distances of a tile from a point, four columns at a time."""
+    cdef float a, b, c, d
+    cdef Py_ssize_t i, j
+    for i in range(size):
+        squares[i] = 0.0
+    for j from 0 <= j < n_columns by COLUMNS:
+        for i in range(size):
+            a, b = columns[i] - point[j], columns[TILE + i] - point[j + 1]
+            c, d = columns[2 * TILE + i] - point[j + 2], columns[3 * TILE + i] - point[j + 3]
+            squares[i] += (a * a + b * b) + (c * c + d * d)
+        columns += COLUMNS * TILE
 
 
 cdef vectorised _keep_nearest(
@@ -312,7 +326,7 @@ def _nearest(const uint16_t[:, ::1] places, const int64_t[::1] starts, points):
                 size = min(<int64_t>TILE, starts[g + 1] - start)
                 fill_tile(places, start, size, tile)
                 if start == starts[g]:
-                    a = centres.anchor(tile, size)
+                    a = centres.anchor(places, start, size)
                 n_near = centres.within_reach(tile, size, a, aside)
                 if n_near == 1:
                     found[:size] = <int32_t>a

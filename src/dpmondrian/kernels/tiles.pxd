@@ -8,14 +8,17 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
 cdef extern from *:
     """
     /* Short loops are compiled for every x86-64 processor and again for those with wider vectors; the one that fits is called.
-       Both give the same numbers: products and sums are never fused. */
+       All give the same numbers: products and sums are never fused. Vectors of 512 bits are too wide for sums over single rows. */
     #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
-    #define DPM_VECTORISED __attribute__((target_clones("default", "arch=x86-64-v3"))) void
+    #define DPM_VECTORISED __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4"))) void
+    #define DPM_BY_ROW __attribute__((target_clones("default", "arch=x86-64-v3"))) void
     #else
     #define DPM_VECTORISED void
+    #define DPM_BY_ROW void
     #endif
     """
     ctypedef void vectorised "DPM_VECTORISED"
+    ctypedef void vectorised_by_row "DPM_BY_ROW"
 
 ctypedef fused code_type:
     uint8_t
@@ -89,15 +92,3 @@ cdef inline void fill_tile(const uint16_t[:, ::1] places, Py_ssize_t start, Py_s
 
 cdef Py_ssize_t tile_rows(Py_ssize_t n_columns) noexcept nogil
 cdef void tile_squares(const double[:, ::1] tile, Py_ssize_t size, const double *point, double[::1] squares) noexcept nogil
-
-
-cdef inline void add_squares(const double *column, Py_ssize_t size, double centre, double *distance) noexcept nogil:
-    """Add the squared distances of values from a centre.
-
-    Between places they are whole numbers below 2**53, which double precision holds exactly and is fastest with.
-    """
-    cdef Py_ssize_t i
-    cdef double d
-    for i in range(size):
-        d = column[i] - centre
-        distance[i] += d * d

@@ -4,9 +4,9 @@ import numpy as np
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint32_t
 
-from dpmondrian.kernels.tiles cimport MIDDLE, add_squares, code_type, decode, rest_type, vectorised
+from dpmondrian.kernels.tiles cimport MIDDLE, code_type, decode, rest_type, vectorised
 
-__all__ = ["MIDDLE_PLACE", "by_row", "order_rows", "padded", "places_of"]
+__all__ = ["MIDDLE_PLACE", "by_row", "cells_of", "order_rows", "padded", "places_of"]
 
 cdef enum:
     VECTOR = 8  # cells: as many 16-bit numbers as every processor takes at once
@@ -35,17 +35,25 @@ def order_rows(const int16_t[::1] node, const int16_t[::1] slot_of, Py_ssize_t n
     return order[: starts[n_groups]], all_starts[: n_groups + 1]
 
 
-def by_row(rows):
-    """Return rows one after the other, shape (n_rows, n_cells): places minus 2**15, and zeros up to a whole number of vectors.
+def cells_of(n_columns):
+    """Return how many numbers a row has: zeros follow its places up to a whole number of vectors."""
+    return VECTOR * max(1, (n_columns + VECTOR - 1) // VECTOR)
 
-    `rows` are those of `reference`, or what this has returned before. A row lies in one or two lines of the processor's cache, so
-    it is read as fast in any order.
+
+def by_row(rows, order=None):
+    """Return rows one after the other, in this order, shape (n_rows, n_cells): places minus 2**15, then zeros.
+
+    `rows` are those of `reference`, or what this has returned before, which keeps its order. A row lies in one or two lines of the
+    processor's cache, so it is read as fast in any order.
     """
     if isinstance(rows, np.ndarray):
         return rows
     codes, rests, code_step, rest_step = rows
-    found = np.zeros((codes.shape[1], VECTOR * max(1, (len(rests) + VECTOR - 1) // VECTOR)), dtype=np.int16)
-    _write_rows(codes, rests, code_step, rest_step, found)
+    found = np.zeros((codes.shape[1], cells_of(len(rests))), dtype=np.int16)
+    place = np.arange(len(found), dtype=np.uint32)
+    if order is not None:
+        place[order] = place.copy()
+    _write_rows(codes, rests, code_step, rest_step, place, found)
     return found
 
 
@@ -54,8 +62,10 @@ def _write_rows(
     const rest_type[:, ::1] rests,
     const double[::1] code_step,
     const double[::1] rest_step,
+    const uint32_t[::1] place,
     int16_t[:, ::1] found,
 ):
+    """Write rows to their places among all, as columns lie in memory."""
     cdef uint16_t column[TILE]
     cdef Py_ssize_t start, size, i, j
     with nogil:
@@ -64,7 +74,7 @@ def _write_rows(
             for j in range(rests.shape[0]):
                 decode(&codes[j, start], &rests[j, start], <uint32_t>code_step[j], <uint32_t>rest_step[j], size, column)
                 for i in range(size):
-                    found[start + i, j] = <int16_t>(<int32_t>column[i] - MIDDLE)
+                    found[place[start + i], j] = <int16_t>(<int32_t>column[i] - MIDDLE)
 
 
 def padded(vectors, n_cells):
@@ -96,27 +106,31 @@ cdef Py_ssize_t tile_rows(Py_ssize_t n_columns) noexcept nogil:
 
 
 cdef void tile_squares(const double[:, ::1] tile, Py_ssize_t size, const double *point, double[::1] squares) noexcept nogil:
-    """Write the squared distances of the first rows of a tile from a point: four columns at a time, so that few sums are written."""
-    cdef Py_ssize_t j = 0, n_columns = tile.shape[0]
-    squares[:size] = 0.0
+    """Write the squared distances of the first rows of a tile from a point."""
+    _write_squares(&tile[0, 0], tile.shape[1], tile.shape[0], size, point, &squares[0])
+
+
+cdef vectorised _write_squares(
+    const double *column, Py_ssize_t stride, Py_ssize_t n_columns, Py_ssize_t size, const double *point, double *squares
+) noexcept nogil:
+    """Write squared distances, four columns at a time, so that few sums are written."""
+    cdef const double *second
+    cdef const double *third
+    cdef const double *fourth
+    cdef double a, b, c, d
+    cdef Py_ssize_t i, j = 0
+    for i in range(size):
+        squares[i] = 0.0
     while j + 4 <= n_columns:
-        _add_four(&tile[j, 0], tile.shape[1], size, point + j, &squares[0])
+        second, third, fourth = column + stride, column + 2 * stride, column + 3 * stride
+        for i in range(size):
+            a, b, c, d = column[i] - point[j], second[i] - point[j + 1], third[i] - point[j + 2], fourth[i] - point[j + 3]
+            squares[i] += (a * a + b * b) + (c * c + d * d)
+        column += 4 * stride
         j += 4
     while j < n_columns:
-        _add_one(&tile[j, 0], size, point[j], &squares[0])
+        for i in range(size):
+            a = column[i] - point[j]
+            squares[i] += a * a
+        column += stride
         j += 1
-
-
-cdef vectorised _add_four(const double *first, Py_ssize_t stride, Py_ssize_t size, const double *point, double *squares) noexcept nogil:
-    cdef const double *second = first + stride
-    cdef const double *third = second + stride
-    cdef const double *fourth = third + stride
-    cdef double a, b, c, d
-    cdef Py_ssize_t i
-    for i in range(size):
-        a, b, c, d = first[i] - point[0], second[i] - point[1], third[i] - point[2], fourth[i] - point[3]
-        squares[i] += (a * a + b * b) + (c * c + d * d)
-
-
-cdef vectorised _add_one(const double *column, Py_ssize_t size, double centre, double *squares) noexcept nogil:
-    add_squares(column, size, centre, squares)

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from dpmondrian.dpm import COUNT
 from dpmondrian.dpm.finding import (
     DEPTH,
-    LEAST_HILL_Z,
     LEAST_SHARE,
     N_BINS,
     clearest,
@@ -120,7 +119,8 @@ def _rows_in_grid(design: Design, rows: float) -> float:
 def _margin_in_grid(design: Design, spreads: NDArray[np.float64], left: float, right: float, gap: float) -> float:
     """Return by how much the pass between two clusters, apart in the first column, is expected to exceed its threshold."""
     best, along = -math.inf, np.linspace(0.0, gap, 101)
-    for widths, deviation in windows_of_hills(design.door, design.grid, design.n_rows, design.finding_cost):
+    windows, least_z = windows_of_hills(design.door, design.grid, design.n_rows, design.finding_cost)
+    for widths, deviation in windows:
         reach = 0.5 * widths / spreads
         across = float(np.prod(2.0 * _below(reach[1:]) - 1.0))
         rows = across * (left * _within(along, reach[0]) + right * _within(along - gap, reach[0]))
@@ -130,7 +130,7 @@ def _margin_in_grid(design: Design, spreads: NDArray[np.float64], left: float, r
         valley += _WAY_THROUGH[len(spreads)] * math.sqrt(deviation**2 + valley)
         if valley < (1.0 - DEPTH) * hill:
             best = max(best, (hill - valley) / noise)
-    return best - LEAST_HILL_Z[len(spreads)]
+    return best - least_z
 
 
 def _within(distances: NDArray[np.float64], reach: float) -> NDArray[np.float64]:

@@ -196,9 +196,14 @@ def forecast(
     **parameters
         Other parameters of `DPM`, such as `max_depth`.
 
+    Returns
+    -------
+    forecast : Forecast
+        Prints as text; can be plotted.
+
     Examples
     --------
-    >>> from dpmondrian import Column, Schema
+    >>> from dpmondrian import Column, forecast, Schema
     >>> expected = forecast(20_000, Schema((Column("age", 0, 120, unit="years"), Column("bmi", 10, 60))))
     >>> round(expected.outlook.cluster.half_width)
     66

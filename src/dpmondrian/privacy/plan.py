@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Self
 
 from dpmondrian.common.checks import LEAST_DELTA
@@ -216,6 +217,11 @@ class Plan:
     def _delta_of_draws(self) -> float:
         return math.fsum(draw.delta for draw in self.draws)
 
+    @cached_property
+    def _log_tail(self) -> float:
+        """Logarithm of the probability of noise beyond the reach within which it is near to continuous noise, for each draw."""
+        return math.log(self.delta - self._delta_of_draws()) + math.log(0.25 * self._slack / self._most_gaussian)
+
     @property
     def _slack(self) -> float:
         """Part of epsilon and delta that is kept back because Gaussian noise is not continuous."""
@@ -236,9 +242,7 @@ class Plan:
         """
         if self._slack == 0.0 or draw.mechanism != GAUSSIAN:
             return True
-        n_draws = self._most_gaussian
-        log_tail = math.log(self.delta - self._delta_of_draws()) + math.log(0.25 * self._slack / n_draws)
-        loss = n_draws * discreteness(scale, n_changed, 1.0 / draw.multiplier, log_tail)
+        loss = self._most_gaussian * discreteness(scale, n_changed, 1.0 / draw.multiplier, self._log_tail)
         return loss <= 0.5 * self._slack * min(self.epsilon, _MOST_FOR_SLACK)
 
     def verify(self) -> None:

@@ -35,8 +35,32 @@ def compare_with_kmeans(
 ) -> Comparison:
     """Return all metrics of a release and of KMeans on the rows of a table. Sensitive.
 
-    `classes` names the column with the true class of every row; `seed` is that of KMeans and of the silhouette's subsample.
-    With `decoded` the table comes from `OpenedFile.read`, which has turned dates, bands and other notations into numbers.
+    Parameters
+    ----------
+    release : Release
+    table : table in memory
+        The rows that the release was made of.
+    classes : str, optional
+        The column with the true class of every row, for "accuracy" and "adjusted_rand".
+    seed : int, default=0
+        That of KMeans and of the silhouette's subsample.
+    decoded : bool, default=False
+        Whether dates, bands and other notations have been turned into numbers before, as in files that the command line reads.
+
+    Returns
+    -------
+    comparison : Comparison
+        Metrics by name: ``comparison.release`` and ``comparison.kmeans``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpmondrian.quality import compare_with_kmeans
+    >>> from dpmondrian import DPM
+    >>> rows = np.random.default_rng(0).normal(np.repeat([[20.0], [80.0]], 5000, axis=0), 5.0)
+    >>> comparison = compare_with_kmeans(DPM(bounds=(0, 100)).fit(rows).release_, rows)
+    >>> round(comparison.release["inertia"] / comparison.kmeans["inertia"], 1)
+    1.0
     """
     coordinates = Coordinates(release.schema)
     rows, kept = _scaled_rows(_columns_of(table, release, decoded), release, coordinates)

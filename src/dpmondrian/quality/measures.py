@@ -26,12 +26,48 @@ def nearest(rows: NDArray[np.float64], centres: NDArray[np.float64]) -> tuple[ND
 
 
 def inertia(rows: NDArray[np.float64], centres: NDArray[np.float64]) -> float:
-    """Return the sum of squared distances of the rows to their nearest centres."""
+    """Return the sum of squared distances of the rows to their nearest centres. Sensitive.
+
+    Parameters
+    ----------
+    rows : array of shape (n_rows, n_columns)
+    centres : array of shape (n_centres, n_columns)
+
+    Returns
+    -------
+    inertia : float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpmondrian.quality import inertia
+    >>> inertia(np.array([[0.0], [1.0], [9.0]]), np.array([[0.0], [10.0]]))
+    2.0
+    """
     return float((nearest(rows, centres)[1] ** 2).sum())
 
 
 def accuracy(rows: NDArray[np.float64], classes: NDArray[np.int64], centres: NDArray[np.float64]) -> float:
-    """Return the share of rows whose class is the most frequent one among the rows with the same nearest centre."""
+    """Return the share of rows whose class is the most frequent one among the rows with the same nearest centre. Sensitive.
+
+    Parameters
+    ----------
+    rows : array of shape (n_rows, n_columns)
+    classes : array of shape (n_rows,)
+        The true class of every row.
+    centres : array of shape (n_centres, n_columns)
+
+    Returns
+    -------
+    accuracy : float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpmondrian.quality import accuracy
+    >>> accuracy(np.array([[0.0], [1.0], [2.0], [9.0]]), np.array([7, 7, 8, 8]), np.array([[0.0], [10.0]]))
+    0.75
+    """
     return purity(classes, nearest(rows, centres)[0])
 
 
@@ -44,7 +80,24 @@ def purity(classes: NDArray[np.int64], label: NDArray[np.int64]) -> float:
 
 
 def adjusted_rand(classes: NDArray[np.int64], label: NDArray[np.int64]) -> float:
-    """Return the adjusted Rand index: 1 for equal partitions, 0 on average for unrelated ones."""
+    """Return the adjusted Rand index: 1 for equal partitions, 0 on average for unrelated ones. Sensitive.
+
+    Parameters
+    ----------
+    classes, label : arrays of shape (n_rows,)
+        The true class and the cluster of every row; what these are called does not matter.
+
+    Returns
+    -------
+    index : float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpmondrian.quality import adjusted_rand
+    >>> adjusted_rand(np.array([0, 0, 1, 1]), np.array([5, 5, 3, 3]))
+    1.0
+    """
     together = _pairs(_contingency(classes, label))
     in_class, in_cluster = _pairs(np.unique_counts(classes).counts), _pairs(np.unique_counts(label).counts)
     expected = in_class * in_cluster / max(_pairs(np.array([len(classes)])), 1.0)
@@ -72,6 +125,25 @@ def kmeans_distance(centres: NDArray[np.float64], references: Sequence[NDArray[n
 
     The mean over the centres of the distance to the nearest reference centre, averaged over the reference
     clusterings, divided by the diameter of the domain. It is one-sided: missing clusters cost nothing.
+
+    Parameters
+    ----------
+    centres : array of shape (n_centres, n_columns)
+    references : list of arrays of shape (n_references, n_columns)
+        The centres of reference clusterings, such as several runs of KMeans.
+    diameter : float
+        Of the domain: the distance between its lower and its upper bounds.
+
+    Returns
+    -------
+    distance : float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpmondrian.quality import kmeans_distance
+    >>> kmeans_distance(np.array([[1.0], [9.0]]), [np.array([[0.0], [10.0], [50.0]])], diameter=100.0)
+    0.01
     """
     return float(np.mean([_mean_gap(centres, reference) for reference in references]) / diameter)
 
@@ -101,11 +173,33 @@ def evaluate(
     diameter: float,
     seed: int = 0,
 ) -> dict[str, float]:
-    """Return every metric of a clustering by name, with the rows, which are not clipped, assigned only once.
+    """Return every metric of a clustering by name, with the rows, which are not clipped, assigned only once. Sensitive.
 
-    `centres` are at least one. Without `classes` of the rows, "accuracy" and "adjusted_rand" are left out; without any
-    `references` (other centres), "kmeans_distance" and "matching_distance" are. `seed` chooses the subsample of the
-    silhouette.
+    Parameters
+    ----------
+    rows : array of shape (n_rows, n_columns)
+    classes : array of shape (n_rows,) or None
+        The true class of every row. If None, "accuracy" and "adjusted_rand" are left out.
+    centres : array of shape (n_centres, n_columns)
+        At least one.
+    references : list of arrays of shape (n_references, n_columns)
+        Centres of other clusterings. If there are none, "kmeans_distance" and "matching_distance" are left out.
+    diameter : float
+        Of the domain, for these two.
+    seed : int, default=0
+        Chooses the subsample of the silhouette.
+
+    Returns
+    -------
+    metrics : dict of str to float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpmondrian.quality import evaluate
+    >>> rows, centres = np.array([[0.0], [2.0], [9.0], [11.0]]), np.array([[1.0], [10.0]])
+    >>> evaluate(rows, None, centres, [], diameter=20.0)["inertia"]
+    4.0
     """
     label, distance = nearest(rows, centres)
     result = {

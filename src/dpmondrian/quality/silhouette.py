@@ -11,11 +11,30 @@ _BLOCK_CELLS = 1 << 20  # distances that are held at a time: 8 MiB
 def silhouette(
     rows: NDArray[np.float64], label: NDArray[np.int64], sample_size: int | None = 10_000, seed: int = 0
 ) -> float:
-    """Return the mean silhouette coefficient, in [-1, 1], of the rows or of a random subsample, with Euclidean distances.
+    """Return the mean silhouette coefficient, in [-1, 1], of the rows or of a random subsample, with Euclidean distances. Sensitive.
 
-    The subsample has `sample_size` rows (None takes all rows, in n^2 time), the same as those of scikit-learn's
-    ``silhouette_score(..., random_state=seed)``. By the paper's rule the value is -1 if the rows, or those drawn, share one
-    cluster. A row that is alone in its cluster counts 0.
+    By the paper's rule the value is -1 if the rows, or those drawn, share one cluster. A row that is alone in its cluster counts 0.
+
+    Parameters
+    ----------
+    rows : array of shape (n_rows, n_columns)
+    label : array of shape (n_rows,)
+        The cluster of every row.
+    sample_size : int or None, default=10_000
+        Rows of the subsample; None takes all rows, in n^2 time.
+    seed : int, default=0
+        Chooses the same subsample as scikit-learn's ``silhouette_score(..., random_state=seed)``.
+
+    Returns
+    -------
+    silhouette : float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpmondrian.quality import silhouette
+    >>> silhouette(np.array([[0.0], [1.0], [10.0], [11.0]]), np.array([0, 0, 1, 1]))
+    0.89974937...
     """
     if sample_size is not None:
         chosen = np.random.RandomState(seed).permutation(len(rows))[:sample_size]

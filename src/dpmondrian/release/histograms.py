@@ -100,8 +100,13 @@ class Part:
         rows: NDArray[np.float64] = np.interp(points, self.edges, np.append(0.0, np.cumsum(self.counts)))
         return rows
 
-    def doubt(self, points: NDArray[np.float64], share: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the variance by noise of ``cumulated - share * total`` at points, and its error from where rows lie within a bin."""
+    def doubt(
+        self, points: NDArray[np.float64], share: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the variance by noise of ``cumulated - share * total`` at points, and its error from where rows lie within a bin.
+
+        There is a line for each share, of shape (n_shares, 1); the error is that of all.
+        """
         n_bins = len(self.counts)
         begin = np.clip(np.searchsorted(self.edges, points, side="right") - 1, 0, n_bins - 1)
         width = np.maximum(np.diff(self.edges), np.finfo(np.float64).tiny)
@@ -212,21 +217,32 @@ class ColumnProfile:
     @cached_property
     def quartiles(self) -> tuple[Measured, Measured, Measured]:
         """The values below which a quarter, half and three quarters of the rows lie, of a numeric column."""
-        return self.quantile(0.25), self.quantile(0.5), self.quantile(0.75)
+        first, second, third = self._quantiles(0.25, 0.5, 0.75)
+        return first, second, third
 
     def quantile(self, share: float) -> Measured:
         """Return the value up to which this share of the rows lies. The interval holds noise and the width of bins."""
-        assert isinstance(self.column, Column)
+        return self._quantiles(share)[0]
+
+    def _quantiles(self, *shares: float) -> list[Measured]:
         edges = _thinned(np.unique(np.concatenate([part.edges for part in self.parts])), _MOST_LOOKED_AT)
         steps = np.arange(_POINTS) / _POINTS
         points = np.append((edges[:-1, None] + np.diff(edges)[:, None] * steps).ravel(), edges[-1])
-        beyond, noise, bend = np.zeros((3, len(points)))
+        beyond, noise, bend = np.zeros((3, len(shares), len(points)))
+        share = np.array(shares)[:, None]
         for part in self.parts:  # one after the other: side by side, those of many clusters would fill the memory
             beyond += part.cumulated(points) - share * part.counts.sum()
             doubt = part.doubt(points, share)
             noise += doubt[0]
             bend += doubt[1]
         reach = DEVIATIONS * np.sqrt(noise + bend**2)
+        return [self._crossed(points, *lines) for lines in zip(beyond, reach, strict=True)]
+
+    def _crossed(
+        self, points: NDArray[np.float64], beyond: NDArray[np.float64], reach: NDArray[np.float64]
+    ) -> Measured:
+        """Return where rows beyond a share begin, from how many are beyond it at points, and the error of that."""
+        assert isinstance(self.column, Column)
         rising = (np.maximum.accumulate(beyond) + np.minimum.accumulate(beyond[::-1])[::-1]) / 2.0
         low, value = _crossing(points, beyond + reach), self._or_bound(_crossing(points, rising))
         high = -_crossing(-points[::-1], (reach - beyond)[::-1])

@@ -18,11 +18,11 @@ from dpmondrian.engines import (
     Grid,
     LocalSource,
     Resources,
-    carried,
     clipped_rows,
     coded_blocks,
     open_source,
     view_of,
+    with_thread_context,
 )
 from dpmondrian.exceptions import DataError
 from dpmondrian.schema import Coordinates
@@ -84,7 +84,7 @@ class Labeller:
 
     def predict(self, X: Any) -> Any:
         """Return the cluster of every row of any table; see `DPM.predict`."""
-        return undisturbed(carried(X, lambda: self._source(X).labels(self.labels, Resources())))
+        return undisturbed(with_thread_context(X, lambda: self._source(X).labels(self.labels, Resources())))
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return the distance of every row of a table on this machine to every centre; see `DPM.transform`."""

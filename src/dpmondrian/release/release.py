@@ -49,6 +49,7 @@ _MOST_LEVELS = 12
 _MOST_SYNTHETIC = 10**8
 _LONGEST_NAME = 100
 _MOST_LINES, _LONGEST_TEXT = 1000, 10**5  # of the privacy statement
+_VERSION = re.compile(r"[0-9][0-9A-Za-z.+!-]{0,60}", re.ASCII)  # no sentence: reports show it
 _LARGEST_NUMBER = 1e300
 _FIELDS = ("size", "size_error", "centre", "centre_error", "certainty")
 """What a file says of every cluster."""
@@ -474,7 +475,9 @@ def _check_statement(privacy: PrivacyStatement) -> None:
     """Raise ValueError unless the statement can be printed: numbers that are not negative, texts that are not too long."""
     if len(privacy.entries) > _MOST_LINES:
         raise ValueError("the privacy statement is too long")
-    texts = [privacy.unit.person_id or "", privacy.variant, privacy.currency, privacy.version]
+    if not isinstance(privacy.version, str) or not _VERSION.fullmatch(privacy.version):
+        raise ValueError("the version is not one")
+    texts = [privacy.unit.person_id or "", privacy.variant, privacy.currency]
     texts += [text for entry in privacy.entries for text in (entry.name, entry.mechanism, entry.unit)]
     if not all(isinstance(text, str) and len(text) <= _LONGEST_TEXT for text in texts):
         raise ValueError("a string of the privacy statement is missing or too long")

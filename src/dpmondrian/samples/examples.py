@@ -48,7 +48,23 @@ class Example:
 def patients(n_people: int = 20_000, seed: int = 0) -> pyarrow.Table:
     """Return age, body mass index, blood pressure and long-term blood sugar of invented patients of five kinds.
 
-    One row in a hundred has a wrong value, as tables do.
+    One row in a hundred has a wrong value, as real tables do.
+
+    Parameters
+    ----------
+    n_people : int, default=20_000
+    seed : int, default=0
+
+    Returns
+    -------
+    table : pyarrow.Table
+        ``table.to_pandas()`` is a data frame of pandas, where that is installed.
+
+    Examples
+    --------
+    >>> from dpmondrian.samples import patients
+    >>> patients(1000).column_names
+    ['age', 'bmi', 'systolic', 'hba1c']
     """
     import pyarrow as pa
 
@@ -81,6 +97,22 @@ def customers(n_people: int = 6_000, seed: int = 0) -> pyarrow.Table:
     """Return the orders of invented customers, up to twelve each, of four kinds, with the channel they came by.
 
     A few came by a channel that nobody had thought of.
+
+    Parameters
+    ----------
+    n_people : int, default=6_000
+    seed : int, default=0
+
+    Returns
+    -------
+    table : pyarrow.Table
+        A row per order; the column "customer" says whose.
+
+    Examples
+    --------
+    >>> from dpmondrian.samples import customers
+    >>> customers(1000).column_names[:2]
+    ['customer', 'amount']
     """
     import pyarrow as pa
 
@@ -108,7 +140,23 @@ def customers(n_people: int = 6_000, seed: int = 0) -> pyarrow.Table:
 
 
 def locations(n_people: int = 20_000, seed: int = 5) -> pyarrow.Table:
-    """Return where invented patients live on a map of 100 by 100 km."""
+    """Return where invented patients live on a map of 100 by 100 km.
+
+    Parameters
+    ----------
+    n_people : int, default=20_000
+    seed : int, default=5
+
+    Returns
+    -------
+    table : pyarrow.Table
+
+    Examples
+    --------
+    >>> from dpmondrian.samples import locations
+    >>> locations(1000).num_rows
+    1000
+    """
     import pyarrow as pa
 
     rows, _ = homes(n_people, seed=seed)

@@ -113,7 +113,11 @@ def _listed(bounds: Any, n_columns: int) -> list[Any]:
         raise _wrong(forms, WayOut.GIVE_BOUNDS, value=bounds) from None
     if len(pairs) != n_columns:
         rule = f"must have one pair for each of {n_columns} columns"
-        raise _wrong(rule, "Pass a single pair (lower, upper) to use it for all columns.", got=f"{len(pairs)} pairs")
+        raise _wrong(
+            rule,
+            "Pass a single pair (lower, upper) to use it for all columns.",
+            got="1 pair" if len(pairs) == 1 else f"{len(pairs)} pairs",
+        )
     return pairs
 
 

@@ -57,9 +57,9 @@ class Column:
 
     Examples
     --------
+    >>> from dpmondrian import DPM, Column, Schema
     >>> Column("age", notation={"bands": ["[0-50)", "[50-100)"]})  # the keys of schema files
     Column(name='age', lower=0.0, upper=1.0, whole=True, log=False, unit='', notation=Bands(missing=(), bands=('[0-50)', '[50-100)')))
-    >>> from dpmondrian import DPM, Schema
     >>> age = Column("age", 0, 120, whole=True, unit="years")
     >>> income = Column("income", 1000, 1e6, log=True, unit="EUR")
     >>> model = DPM(bounds=Schema((age, income)))
@@ -332,6 +332,7 @@ class Schema:
 
     Examples
     --------
+    >>> from dpmondrian import Category, Column, Schema
     >>> schema = Schema((Column("age", 0, 120), Category("plan", ("basic", "premium"))))
     >>> schema.centre_names
     ('age', 'plan=basic', 'plan=premium', 'plan=other')

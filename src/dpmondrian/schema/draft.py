@@ -26,9 +26,10 @@ _EXAMPLES = {
 }
 _ORDER = ("categories", "bands", "date", "lower", "upper", "whole", "unit", "yes", "no")
 _DATE_EXAMPLES = {"lower": "2010-01-01", "upper": "2029-12-31"}
+_WHOLE = "# whole = true  # if it contains only whole numbers\n"
 _REMARKS = {
     "code": '# categories_file = "codes.csv"  # instead: a public list, one code per line or the first column of a CSV file\n',
-    "unknown": '# whole = true  # if it contains only whole numbers\n# categories = ["...", "..."]  # for text, instead of bounds\n',
+    "unknown": f'{_WHOLE}# categories = ["...", "..."]  # for text, instead of bounds\n',
     "whole": '# categories = ["...", "..."]  # for codes, instead of the three above\n',
     "bands": "# all of them, from the lowest to the highest\n",
     "age": '# bands = ["[0-10)", "[10-20)", "..."]  # if it is written in bands, instead of the above\n',
@@ -92,8 +93,10 @@ def _source(guess: Guess, key: str, kind: str) -> str:
 def _remark(guess: Guess, kind: str) -> str:
     if guess.holds == "number" and kind == "whole" and guess.asked == ("lower", "upper"):
         return _REMARKS["whole"]
-    if guess.holds == "number" and kind == "unknown" and guess.facts.get("unit") == "years":
-        return _REMARKS["age"]
+    if guess.holds == "number" and kind == "unknown":  # a CSV file does not say that its numbers are whole
+        return ("" if "whole" in guess.facts else _WHOLE) + (
+            _REMARKS["age"] if guess.facts.get("unit") == "years" else ""
+        )
     return _REMARKS.get(guess.holds, "")
 
 

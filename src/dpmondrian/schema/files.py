@@ -124,6 +124,7 @@ def read_schema(path: str | Path, only: Sequence[str] = ()) -> TableSchema:
     Examples
     --------
     >>> import tempfile
+    >>> from dpmondrian import read_schema
     >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "schema.toml")
@@ -151,7 +152,7 @@ def write_schema(table_schema: TableSchema, path: str | Path, *, overwrite: bool
     Examples
     --------
     >>> import tempfile
-    >>> from dpmondrian import Column, Schema
+    >>> from dpmondrian import Column, read_schema, Schema, TableSchema, write_schema
     >>> known = TableSchema(Schema((Column("age", 0, 120),)), person_id="patient")
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_schema(known, f"{folder}/schema.toml")

@@ -128,6 +128,8 @@ def texts_of_arrow(array: Any) -> Any:
         return array.cast(pa.large_string())
     if pa.types.is_timestamp(array.type) and array.type.unit == "ns":  # Python's dates have no nanoseconds
         return array.cast(pa.string()).cast(pa.large_string())
+    if pa.types.is_float16(array.type):  # of which older versions of Arrow make no dictionary
+        array = array.cast(pa.float32())
     encoded = array.dictionary_encode()
     return texts_of_values(encoded.dictionary.to_pylist()).take(encoded.indices)
 

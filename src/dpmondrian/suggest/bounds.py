@@ -158,6 +158,7 @@ def suggest_bounds(
     Examples
     --------
     >>> import numpy as np
+    >>> from dpmondrian import suggest_bounds
     >>> years = np.random.default_rng(0).integers(1950, 2020, (50_000, 1))
     >>> suggested = suggest_bounds(years, epsilon=1.0)
     >>> lower, upper, kind = suggested.bounds["x0"]

@@ -11,7 +11,7 @@ from dpmondrian.tables.frame_kinds import frame_of, frames_of
 from dpmondrian.tables.frames import PART_ROWS, Reader, Table, open_table, read_table
 from dpmondrian.tables.identities import identities_of_values, one_kind
 from dpmondrian.tables.opening import sources_of
-from dpmondrian.tables.persons import PersonLimit, kept, kept_in_passes, row_hashes
+from dpmondrian.tables.persons import PersonLimit, row_hashes, rows_to_keep, rows_to_keep_in_passes
 from dpmondrian.tables.source import DATABASES, ENDINGS, FORMATS, SERVERS, Source, without_secret
 from dpmondrian.tables.stream import Progress, Stream
 
@@ -33,14 +33,14 @@ __all__ = [
     "frame_of",
     "frames_of",
     "identities_of_values",
-    "kept",
-    "kept_in_passes",
     "one_kind",
     "open_file",
     "open_files",
     "open_table",
     "read_table",
     "row_hashes",
+    "rows_to_keep",
+    "rows_to_keep_in_passes",
     "sources_of",
     "without_secret",
 ]

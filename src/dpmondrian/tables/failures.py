@@ -91,7 +91,7 @@ def _certain(source: Origin, names: Sequence[str]) -> Sequence[str]:
 
 
 @contextmanager
-def told(source: Source) -> Iterator[None]:
+def file_errors_reworded(source: Source) -> Iterator[None]:
     """Turn every error of a reader of files into one sentence without a value of the data."""
     with reworded(partial(_failure_of, source)):
         yield

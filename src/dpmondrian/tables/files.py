@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dpmondrian.exceptions import DataError, ParameterError
 from dpmondrian.schema import Notation
 from dpmondrian.tables.conversion import Kind, target_schema, without_types
-from dpmondrian.tables.failures import check_names, failure, told
+from dpmondrian.tables.failures import check_names, failure, file_errors_reworded
 from dpmondrian.tables.formats import arrow_files, csv_files, databases, json_files, postgres, workbooks
 from dpmondrian.tables.identities import kind_of_ids, one_kind
 from dpmondrian.tables.source import COUNTED_IN_ROWS, Head, Piece, Source, check_path
@@ -44,11 +44,11 @@ _KINDS = ("number", "text", "id")
 
 def open_file(source: Source) -> OpenedFile:
     """Return a file whose head has been read; no row has been looked at, and nothing stays open."""
-    with told(source):
+    with file_errors_reworded(source):
         if source.address is None:
             check_path(source)
         identity = _identity(source)
-    with _unchanged(source, identity), told(source):
+    with _unchanged(source, identity), file_errors_reworded(source):
         head = _FORMATS[source.format].head(source)
         check_names(source, head.names, [])
     return OpenedFile(source, head, identity)
@@ -77,7 +77,7 @@ class OpenedFile:
         if not kinds or not all(isinstance(kind, Notation) or kind in _KINDS for kind in kinds.values()):
             rule = "must map at least one column to 'number', 'text', 'id' or a notation"
             raise ParameterError(parameter="kinds", rule=rule, value=dict(kinds))
-        with told(self.source):
+        with file_errors_reworded(self.source):
             check_names(self.source, self.head.names, list(kinds))
             if self.head.schema is None:
                 return without_types(kinds)
@@ -92,12 +92,12 @@ class OpenedFile:
     def pieces(self, kinds: Mapping[str, Kind]) -> Generator[Piece, None, None]:
         """Yield the rows in pieces: see `read`. Until the end is reached, the file may be open; close the generator, or read on."""
         target = self.types(kinds)
-        with _unchanged(self.source, self.identity), told(self.source):
+        with _unchanged(self.source, self.identity), file_errors_reworded(self.source):
             for piece in _FORMATS[self.source.format].pieces(self.source, self.head, target, kinds):
                 yield piece._replace(read=partial(self._read, piece))
 
     def _read(self, piece: Piece) -> pyarrow.Table:
-        with _unchanged(self.source, self.identity), told(self.source):
+        with _unchanged(self.source, self.identity), file_errors_reworded(self.source):
             return piece.read()
 
     def read(
@@ -149,7 +149,7 @@ def _check_identity(source: Source, identity: tuple[int, ...]) -> None:
     if source.address is not None:  # a snapshot of the server sees to it
         return
     found = None
-    with told(source):
+    with file_errors_reworded(source):
         if os.path.lexists(source.path):
             found = _identity(source)
     if found is None:

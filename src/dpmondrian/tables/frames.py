@@ -19,7 +19,7 @@ from dpmondrian.common.checks import nearest_names
 from dpmondrian.exceptions import DataError, WayOut
 from dpmondrian.schema import Category, Notation, UnreadableError, holds_objects, texts_of_column
 from dpmondrian.tables.identities import check_ids_of
-from dpmondrian.tables.persons import PersonLimit, kept, person_hashes, row_hashes
+from dpmondrian.tables.persons import PersonLimit, person_hashes, row_hashes, rows_to_keep
 
 if TYPE_CHECKING:
     from dpmondrian.tables.stream import Stream
@@ -109,7 +109,7 @@ class Table:
         `dpmondrian.tables.persons.kept`.
         """
         persons, rows, _ = self.hashes(limit.key, on_missing)
-        return self.only(kept(persons, rows, limit.most))
+        return self.only(rows_to_keep(persons, rows, limit.most))
 
     def hashes(
         self, key: NDArray[np.uint64], on_missing: str
@@ -236,8 +236,8 @@ def _read_frame(
             raise DataError(
                 # Only the type's name: an enumeration would print its categories, which may come from the rows.
                 f"Column {name!r} has type {type(dtype).__name__}, but only numbers and declared categories can be clustered.",
-                "Remove it, for example with df[list(bounds)], or declare its categories in the bounds, from public knowledge and not from the data: {'plan': ['basic', 'premium']}; or say how it is"
-                " written: {'admitted': {'date': 'days', 'lower': '2010-01-01', 'upper': '2020-12-31'}}.",
+                "Convert it to numbers or remove it. If it holds categories, declare its categories in the bounds, from public knowledge and not from the data: {'plan': ['basic', 'premium']}."
+                " If it holds dates, say how they are written: {'admitted': {'date': 'days', 'lower': '2010-01-01', 'upper': '2020-12-31'}}.",
             )
     whole = tuple(types[name].is_integer() or types[name] == nw.Boolean for name in names)
     own = {name: written[name] for name in names if name in written}
@@ -255,7 +255,7 @@ def _read_array(X: Any) -> Table:
         raise DataError("The rows differ in length.", "Pass a table with the same columns in every row.") from None
     if array.ndim != 2:
         raise DataError(
-            f"Expected 2D array, got {array.ndim}D array instead{_of_type(X)}.",
+            f"Expected 2D array, got {array.ndim}D array{_of_type(X)} instead.",
             "Reshape your data using X.reshape(-1, 1) for one "
             "column or X.reshape(1, -1) for one row. Other supported inputs: pandas, polars, Arrow, Dask and Spark tables, file paths, DuckDB relations, and functions that return a new Arrow reader on each call.",
         )
@@ -282,7 +282,7 @@ def _read_array(X: Any) -> Table:
 
 def _of_type(X: Any) -> str:
     """Return what somebody gave in the place of an array, in words."""
-    return "" if isinstance(X, np.ndarray) else f", of a {type(X).__name__}"
+    return "" if isinstance(X, np.ndarray) else f" (a {type(X).__name__})"
 
 
 def _check_n_columns(n_columns: int) -> None:

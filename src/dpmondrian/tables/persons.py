@@ -58,7 +58,7 @@ def row_hashes(block: NDArray[np.float64], persons: Hashes, key: Hashes) -> Hash
     return hashes
 
 
-def kept(persons: Hashes, rows: Hashes, most: int) -> NDArray[np.bool_]:
+def rows_to_keep(persons: Hashes, rows: Hashes, most: int) -> NDArray[np.bool_]:
     """Return which rows are kept: of each person a choice of `most` rows, or all if there are no more.
 
     All rows of a person must be there; rows of nobody are not kept. Kept are the rows with the smallest hashes, where all but
@@ -72,10 +72,10 @@ def kept(persons: Hashes, rows: Hashes, most: int) -> NDArray[np.bool_]:
     """
     starts = range(0, len(rows), _BLOCK_ROWS)
     blocks = [(persons[i : i + _BLOCK_ROWS], rows[i : i + _BLOCK_ROWS]) for i in starts]
-    return kept_in_passes(lambda: blocks, len(rows), most, _ROWS_AT_ONCE)
+    return rows_to_keep_in_passes(lambda: blocks, len(rows), most, _ROWS_AT_ONCE)
 
 
-def kept_in_passes(read_blocks: ReadBlocks, n_rows: int, most: int, rows_at_once: int) -> NDArray[np.bool_]:
+def rows_to_keep_in_passes(read_blocks: ReadBlocks, n_rows: int, most: int, rows_at_once: int) -> NDArray[np.bool_]:
     """Return which rows are kept, the same as `kept` for all of them, where that many hashes would not fit into memory.
 
     `read_blocks` returns the hashes of persons and rows, block by block, in the same order each time. About `rows_at_once`

@@ -109,6 +109,7 @@ class Source:
 
     Examples
     --------
+    >>> from dpmondrian import Source
     >>> Source("export.dat", kind="csv", delimiter=";", header=False).format
     'CSV'
     >>> Source("postgresql://ann:secret@host/clinic", "SELECT age FROM visits").title

@@ -65,7 +65,7 @@ class Job:
         Return False if it is under way or done, and so is not started again.
         """
         with _ONE_AT_A_TIME:
-            lock = self._held()
+            lock = self._take_lock()
             if lock is None:
                 return False
             try:
@@ -98,7 +98,7 @@ class Job:
     def _key(self) -> tuple[Path, str]:
         return self.folder, self.name
 
-    def _held(self) -> int | None:
+    def _take_lock(self) -> int | None:
         """Return the handle of the held lock; None if somebody else holds it."""
         handle = os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o600)
         if fcntl is None:  # pragma: no cover
@@ -119,7 +119,7 @@ class Job:
         if (process := _PROCESSES.get(self._key)) is not None:
             process.poll()  # a child that has ended is taken off the system's list
         with _ONE_AT_A_TIME:
-            lock = self._held()
+            lock = self._take_lock()
             if lock is None:
                 return RUNNING
             os.close(lock)

@@ -28,7 +28,7 @@ class Recipe:
     def options(self) -> list[str]:
         """The arguments of ``dpm cluster``."""
         parameters = self.parameters
-        options = [str(self.source["path"]), "--schema", self.schema, *self.reading]
+        options = [no_option(str(self.source["path"])), "--schema", self.schema, *self.reading]
         options += ["--epsilon", f"{parameters['epsilon']!r}", "--delta", f"{parameters['delta']!r}"]
         options += _option("k", parameters["n_clusters"])
         options += ["--on-missing", parameters["on_missing"]] if parameters["on_missing"] != "error" else []
@@ -119,6 +119,11 @@ _DEFAULTS = {
     "person_id": None,
     "rows_per_person": 1,
 }
+
+
+def no_option(path: str) -> str:
+    """Return a path that no command takes for an option, whatever a stranger called the file."""
+    return f"./{path}" if path.startswith("-") else path
 
 
 def _option(name: str, value: Any) -> list[str]:

@@ -20,6 +20,7 @@ from dpmondrian.exceptions import BudgetError, CheckpointError
 from dpmondrian.web.guard import TooLargeError
 from dpmondrian.web.jobs import DONE, RUNNING, STOPPED, Job
 from dpmondrian.web.places import Root
+from dpmondrian.web.sameness import no_option
 from dpmondrian.web.works import Work, Works
 
 if TYPE_CHECKING:
@@ -264,7 +265,7 @@ def saved() -> Response:
 def argument_of(site: Site, work: Work) -> str:
     """Return the table as an argument of a command that runs in the root."""
     place = place_of(site, work)
-    return place if isinstance(place, str) else os.path.relpath(place, site.root.folder)
+    return place if isinstance(place, str) else no_option(os.path.relpath(place, site.root.folder))
 
 
 def pass_step(work: Work, step: str) -> None:

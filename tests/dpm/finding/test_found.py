@@ -83,3 +83,10 @@ def test_rounded_values_are_not_clusters():
     exact = generator.normal(120, 18, (20_000, 5))
     rows = np.where(generator.random((20_000, 5)) < 0.7, 10 * np.rint(exact / 10), np.rint(exact)).astype(int)
     assert DPM(bounds=(40, 300), random_state=0).fit(rows).n_clusters_ == 1
+
+
+@pytest.mark.parametrize("values", [100, 120])
+def test_whole_numbers_that_nobody_declared_are_not_clusters(values):
+    """Some bins of a grid hold one of them and others two."""
+    rows = np.rint(np.random.default_rng(values).normal(0.5, 0.15, (50_000, 1)) * values) / values
+    assert [found(np.clip(rows, 0, 1), seed).n_clusters_ for seed in range(3)] == [1, 1, 1]

@@ -5,6 +5,7 @@ import pytest
 
 from dpmondrian.dpm.finding.grids import Level
 from dpmondrian.dpm.finding.heaps import heap_distances, spread_over
+from dpmondrian.dpm.finding.hills import DEPTH
 
 NOISE = 5.0
 
@@ -50,7 +51,16 @@ def test_spikes_anywhere_are_no_heaps():
 
 def test_spreading_keeps_rows_and_takes_heaps_away():
     level = counted(ages(50_000, 5), [200])
-    spread = spread_over(level, heap_distances(level))
-    assert spread.rows.sum() == pytest.approx(level.rows.sum())
-    middle = spread.rows[80:120]
+    rows = spread_over(level.rows, heap_distances(level))
+    assert rows.sum() == pytest.approx(level.rows.sum())
+    middle = rows[80:120]
     assert middle.max() < 1.3 * middle.min() < 0.5 * level.rows[80:120].max()
+
+
+@pytest.mark.parametrize("values", [70, 83, 100, 120])
+def test_spreading_leaves_no_gaps_where_distances_are_no_whole_number_of_bins(values):
+    rows = np.random.default_rng(4).integers(0, values + 1, (200_000, 1)) * (100.0 / values)
+    level = counted(rows, [512])
+    spread = spread_over(level.rows, heap_distances(level))[50:-50]
+    windows = spread[1:] + spread[:-1]  # as narrow as they get
+    assert windows.min() > (1.0 - DEPTH) * windows.max()

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.dpm.cells import Cells
-from dpmondrian.dpm.finding.hills import DEPTH, LEAST_HILL_Z, hills_of_grid, region_deviation, windows_of_hills
+from dpmondrian.dpm.finding.hills import DEPTH, hills_of_grid, region_deviation, windows_of_hills
 from dpmondrian.dpm.finding.lines import cut_along_lines, round_costs
 from dpmondrian.dpm.finding.proposals import N_BINS
 from dpmondrian.dpm.finding.valleys import clearest, threshold
@@ -19,7 +19,6 @@ from dpmondrian.privacy import Door
 
 __all__ = [
     "DEPTH",
-    "LEAST_HILL_Z",
     "LEAST_SHARE",
     "N_BINS",
     "Found",

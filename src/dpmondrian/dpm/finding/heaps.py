@@ -1,7 +1,7 @@
 """Values on which rows heap, such as ages that people round to five years: spikes at equal distances, which are no clusters.
 
-Where a grid shows them, rows are spread evenly over the distance between two heaps. That is a convolution with a box, which leaves a
-log-concave density log-concave. Post-processing.
+Where a grid shows them, rows are spread over the distance between two heaps. That is a convolution with boxes, which leaves a log-concave
+density log-concave. Post-processing.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ _JITTER, _REGULAR = 1.0, 0.8
 """Most distances between heaps are alike but for a bin."""
 _BY_CHANCE = 0.01
 """Spikes at any places are at equal distances with less than this probability, or they are no heaps."""
+_TIMES = 2
+"""So often rows are spread: the places of heaps are known to a bin, so that a single box leaves gaps between some and doubles others."""
 
 
 def heap_distances(finest: Level) -> list[float]:
@@ -66,18 +68,18 @@ def _probability(n_gaps: int, gap: float) -> float:
     return float(min(1.0, (2.0 * _JITTER + 1.0) / (math.e * gap)) ** (n_gaps - 1))
 
 
-def spread_over(level: Level, distances: list[float]) -> Level:
-    """Return a grid whose rows are spread over these distances, in its bins, along every column.
+def spread_over(field: NDArray[np.float64], distances: list[float]) -> NDArray[np.float64]:
+    """Return rows in bins, or their variances, spread over these distances, in bins, along every column.
 
     The variances are upper bounds of those of windows: a window holds at most all of a bin, and squares of parts are less than parts.
     """
     from scipy.ndimage import convolve1d
 
-    rows, variances = level.rows, level.variances
     for axis, distance in enumerate(distances):
         if distance > 1.0:
             whole = 2 * math.floor((distance - 1.0) / 2.0) + 1
             edge = (distance - whole) / 2.0
             box = np.array([edge, *[1.0] * whole, edge]) / distance
-            rows, variances = (convolve1d(field, box, axis=axis, mode="reflect") for field in (rows, variances))
-    return Level(rows, variances)
+            for _ in range(_TIMES):
+                field = convolve1d(field, box, axis=axis, mode="reflect")
+    return field

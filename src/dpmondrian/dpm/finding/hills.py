@@ -13,20 +13,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.dpm.finding.dispersion import dispersion_of_grid
-from dpmondrian.dpm.finding.grids import Level, Nested, counted, repeated
+from dpmondrian.dpm.finding.grids import Level, Nested, counted, repeated, sums_of_blocks
 from dpmondrian.dpm.finding.heaps import heap_distances, spread_over
 from dpmondrian.dpm.partition import Everything, GridMap, Partition
 from dpmondrian.engines import Engine, Grid
 from dpmondrian.kernels.hills import flood
 from dpmondrian.privacy import Door
 
-__all__ = ["DEPTH", "LEAST_HILL_Z", "hills_of_grid", "region_deviation", "windows_of_hills"]
+__all__ = ["DEPTH", "hills_of_grid", "region_deviation", "windows_of_hills"]
 
 _COARSE_WINDOWS, _WINDOWS, _FINE_WINDOWS = (4, 3, 2), (8, 6, 4, 3, 2), (6, 4, 3, 2)
 """Widths of windows, in bins, of the coarse, the middle and the fine grid."""
-LEAST_HILL_Z = {1: 5.0, 2: 2.8, 3: 2.5}
-"""Least depth of a pass below a hill, in deviations, where rows fill so many dimensions. Along a line a pass is the lowest of many
-windows; in a plane or in space ways around it make low ones rarer. Measured on flat, Gaussian and skewed rows (docs/privacy/finding.md)."""
+_LINE_Z, _LEAST_Z = 5.0, 2.0
+"""Least depth of a pass below a hill, in deviations, along a line, where a pass is the lowest of many windows; and wherever rows lie."""
+_LOW_PASSES, _FALL, _FALSE = {2: 0.09, 3: 0.0026}, 1.37, 0.01
+"""In a plane or in space ways around low windows make low passes rarer. A grid of b bins has a false hill of z deviations in ``_LOW_PASSES * b *
+exp(-_FALL * z**2)`` of cases, at most: measured on flat, Gaussian and skewed rows (docs/privacy/finding.md). So much of it is allowed."""
 DEPTH = 0.3
 """However sure, a pass lies this much below the lower of its hills."""
 _INDEPENDENT = 4096.0
@@ -56,18 +58,19 @@ def hills_of_grid(
 
 def windows_of_hills(
     door: Door, grid: Grid, noisy_total: float, cost: float
-) -> list[tuple[NDArray[np.float64], float]]:
-    """Return the windows in which hills are looked for, so that a forecast can ask.
+) -> tuple[list[tuple[NDArray[np.float64], float]], float]:
+    """Return the windows in which hills are looked for, and how many deviations a pass must lie below a hill, so that a forecast can ask.
 
-    Of each its width in every column, as a share of the column's range, and the standard deviation of the noise of its rows.
+    Of each window its width in every column, as a share of the column's range, and the standard deviation of the noise of its rows.
     """
     nested = _nested(door, grid, max(noisy_total, 1.0), cost)
     deviations = [door.deviation_at(part) for part in nested.costs(cost)]
-    return [
+    windows = [
         (np.minimum(width / np.array(shape), 1.0), deviation * width ** (0.5 * len(shape)))
         for number, (shape, deviation) in enumerate(zip(nested.shapes, deviations, strict=True))
         for width in _widths(number, shape, len(nested.shapes))
     ]
+    return windows, _least_z(nested.shapes[-2])
 
 
 def region_deviation(door: Door, grid: Grid, noisy_total: float, cost: float, share: float) -> float:
@@ -100,9 +103,22 @@ def _cleared(levels: list[Level], nested: Nested, grid: Grid, total: float) -> l
         rows = level.rows * kept
         within = _without_clipped(rows, grid.last_place // (nested.widths * own_bins), total)
         kept = np.where(within < rows, kept * within / np.maximum(rows, 1e-9), kept)
+        cleared.append(Level(within, level.variances))
+    return _without_heaps(cleared, nested, distances) if any(distances) else cleared
+
+
+def _without_heaps(levels: list[Level], nested: Nested, distances: list[float]) -> list[Level]:
+    """Return grids whose rows are spread over the distances between heaps, in bins of the finest grid.
+
+    Rows move in the finest grid, and in wider bins with them: of values that are hardly narrower than a bin, some bins hold one and others two.
+    """
+    moved = spread_over(levels[-1].rows, distances) - levels[-1].rows
+    found = []
+    for level, shape in zip(levels, nested.shapes, strict=True):
+        own_bins = tuple(fine // own for fine, own in zip(nested.shapes[-1], shape, strict=True))
         in_bins = [distance / n for distance, n in zip(distances, own_bins, strict=True)]
-        cleared.append(spread_over(Level(within, level.variances), in_bins))
-    return cleared
+        found.append(Level(level.rows + sums_of_blocks(moved, own_bins), spread_over(level.variances, in_bins)))
+    return found
 
 
 def _hills(levels: list[Level], nested: Nested, total: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -110,12 +126,23 @@ def _hills(levels: list[Level], nested: Nested, total: float) -> tuple[NDArray[n
     seeds, doubts = np.ones(levels[0].rows.shape, dtype=np.int64), np.zeros(2)
     region, middle = seeds, levels[-2]
     dispersion = min(dispersion_of_grid(middle.rows, middle.variances), max(1.0, total / _INDEPENDENT))
+    least_z = _least_z(middle.rows.shape)
     for number, level in enumerate(levels):
         if number:
             seeds, region = (repeated(field, nested.factors[number - 1]) for field in (seeds, region))
         for width in _widths(number, level.rows.shape, len(levels)):
-            seeds, region, doubts = _at_width(level.rows, level.variances, width, seeds, region, doubts, dispersion)
+            seeds, region, doubts = _at_width(
+                level.rows, level.variances, width, seeds, region, doubts, least_z, dispersion
+            )
     return seeds, doubts
+
+
+def _least_z(shape: tuple[int, ...]) -> float:
+    """Return how many deviations a pass must lie below a hill, where the middle grid has this shape: more, the more places there are to look at."""
+    if len(shape) == 1:
+        return _LINE_Z
+    low_passes = _LOW_PASSES[len(shape)] * math.prod(shape)
+    return max(_LEAST_Z, math.sqrt(max(math.log(low_passes / _FALSE), 0.0) / _FALL))
 
 
 def _at_width(
@@ -125,13 +152,14 @@ def _at_width(
     seeds: NDArray[np.int64],
     region: NDArray[np.int64],
     doubts: NDArray[np.float64],
+    least_z: float,
     dispersion: float,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Return seeds, regions and doubts after windows of one width were looked at."""
     height, variance = _windows(rows, width).ravel(), np.maximum(_windows(noise, width), 0.0).ravel()
     sampling = dispersion * np.maximum(height, 0.0)
     flatness = _along_a_line(rows, noise, width)
-    least_z = LEAST_HILL_Z[rows.ndim] + (LEAST_HILL_Z[1] - LEAST_HILL_Z[rows.ndim]) * flatness
+    least_z += (_LINE_Z - least_z) * flatness
     n_known = int(seeds.max())
     hill, z, tops = flood(
         np.argsort(-height, kind="stable"),

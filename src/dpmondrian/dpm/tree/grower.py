@@ -207,25 +207,29 @@ class NodeHistograms:
         known, self._known = self._known, {}
         for start in range(0, len(open_nodes), self._most_nodes):
             batch = open_nodes[start : start + self._most_nodes]
-            found = self._found(nodes, batch, known)
+            found = self._histograms_of(nodes, batch, known)
             if len(open_nodes) <= self._most_nodes:  # more would take too much memory to be remembered
                 self._known = dict(zip((node.number for node in batch), found, strict=True))
             yield batch, found
 
-    def _found(self, nodes: list[Node], batch: list[Node], known: dict[int, NDArray[np.int64]]) -> NDArray[np.int64]:
+    def _histograms_of(
+        self, nodes: list[Node], batch: list[Node], known: dict[int, NDArray[np.int64]]
+    ) -> NDArray[np.int64]:
         """Return the histograms of nodes from those of the level before and as few new ones as possible."""
         counted = {node.number: _to_count(node, nodes, known) for node in batch if node.number not in known}
         wanted = sorted(set(counted.values()))
         fresh = dict(zip(wanted, self._engine.histograms(wanted), strict=True)) if wanted else {}
-
-        def histogram(node: Node) -> NDArray[np.int64]:
-            if node.number in known:
-                return known[node.number]
-            other = counted[node.number]
-            counts: NDArray[np.int64] = fresh[other] if other == node.number else known[node.parent] - fresh[other]
-            return counts
-
-        return np.array([histogram(node) for node in batch])
+        shape = next(iter((fresh or known).values())).shape
+        found = np.empty((len(batch), *shape), dtype=np.int64)
+        for node, counts in zip(batch, found, strict=True):
+            other = counted.get(node.number)
+            if other is None:
+                counts[:] = known[node.number]
+            elif other == node.number:
+                counts[:] = fresh[other]
+            else:
+                np.subtract(known[node.parent], fresh[other], out=counts)
+        return found
 
 
 def _to_count(node: Node, nodes: list[Node], known: dict[int, NDArray[np.int64]]) -> int:

@@ -16,11 +16,14 @@ from dpmondrian.dpm import (
     COUNT,
     DOMAIN_SUMS,
     INTERVAL_SIZE,
+    MADE_ONCE,
     MEASURED_K,
     PROFILES,
     QUALITY,
     SPLIT,
+    Figures,
     Settings,
+    noise_of_silhouettes,
 )
 from dpmondrian.dpm.scores import Score, VarianceScore
 from dpmondrian.dpm.tree import gap_score_change
@@ -70,8 +73,8 @@ def _stage_faults(draws: list[PlannedDraw], plan: Plan, tolerance: float) -> Ite
     """Yield why no run plans these draws on the way: each draw goes on step by step, and the last one takes all that is left."""
     for draw in ALL_DRAWS:
         first = 1 if draw == CELL_COUNT else 0
-        levels = [planned.level for planned in draws if planned.draw == draw and planned.level is not None]
-        if levels != list(range(first, first + len(levels))):
+        levels = [planned.level for planned in draws if planned.draw == draw]
+        if levels != ([None] * min(len(levels), 1) if draw in MADE_ONCE else list(range(first, first + len(levels)))):
             yield f"the levels of {draw.name!r} do not follow each other"
     priced = [replace(draw, cost=plan.cost_of(draw.mechanism, draw.multiplier)) for draw in draws]
     if replace(plan, draws=tuple(priced)).left > tolerance * plan.total:
@@ -195,6 +198,18 @@ def _description_faults(release: Release, settings: Settings, plan: Plan) -> Ite
         yield "the profiles have other numbers of values, or another noise, than the ledger"
     if entries[QUALITY.name].n_draws != 2 + sum(k <= len(release.cells) for k in MEASURED_K):
         yield "the quality has another number of values than the ledger"
+    if release.figures is not None and not _is_noise_of_silhouettes(release.figures, entries[QUALITY.name], release):
+        yield "the stated errors of silhouettes are not those of the noise in the ledger"
+
+
+def _is_noise_of_silhouettes(figures: Figures, entry: Entry, release: Release) -> bool:
+    """Return whether measured silhouettes are as certain as the file says; those of a single cluster are not measured."""
+    others, is_nearest = len(figures.groups), release.partition is None
+    own, *rest = noise_of_silhouettes(
+        entry.scale, entry.mechanism == GAUSSIAN, is_nearest, others, release.tree.size[0]
+    )
+    own = 0.0 if len(release.sizes) == 1 else own
+    return _close(figures.silhouette_error, own) and all(_close(figures.silhouettes_error, one) for one in rest)
 
 
 def price_faults(privacy: PrivacyStatement, plan: Plan) -> Iterator[str]:

@@ -75,7 +75,7 @@ def render_report(release: Release, *, words: Words = ENGLISH) -> str:
 
     Examples
     --------
-    >>> from dpmondrian import DPM
+    >>> from dpmondrian import DPM, render_report
     >>> page = render_report(DPM(bounds=(0, 1)).fit([[0.5]] * 1000).release_)
     >>> page.startswith("<!DOCTYPE html>")  # to be written to a file
     True

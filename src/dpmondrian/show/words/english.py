@@ -104,20 +104,20 @@ _FACTS: dict[str, Text] = {
     "number_of": "number of {counted}",
     # What was found, and how surely
     "found.one": (
-        "No separate clusters could be seen: as far as this budget shows, all of the about {rows} {counted} belong together."
+        "No separate clusters were found: as far as this budget can tell, all {counted} (about {rows}) belong together."
     ),
     "found.one.meaning": (
         "That is a result, not a failure: either the {counted} form one group, or groups are too small or too close together to be told "
         "from chance and noise."
     ),
     "found.one.python": (
-        "The same release divides them into any number of segments, at no further cost: use clusters(k)."
+        "The same release can be divided into any number of segments, at no further cost: use clusters(k)."
     ),
     "found.one.command": (
-        "The same release divides them into any number of segments, at no further cost: dpm clusters {path} --k 5"
+        "The same release can be divided into any number of segments, at no further cost: dpm clusters {path} --k 5"
     ),
     "found.one.page": (
-        "The same release divides them into any number of segments, at no further cost: move the slider below."
+        "The same release can be divided into any number of segments, at no further cost: move the slider below."
     ),
     "found.one.report": (
         'What you can do with the same release: divide the {counted} into any number of <a href="#segments">segments</a> of similar '
@@ -732,7 +732,7 @@ _VERIFICATION: dict[str, Text] = {
     "verify.open.account": "no budget was charged, so there is no account of this data set",
     "verify.open.noise": "only the publisher can confirm that the values were drawn from the rows, as the ledger says",
     "verify.open.errors": (
-        "only the publisher can confirm the standard errors of sizes and centres, and the certainty of clusters"
+        "only the publisher can confirm the standard errors of sizes, centres and the explained variance, and the certainty of clusters"
     ),
     "verify.open.origin": (
         "only the publisher can confirm the day, name of the data set, version and number of earlier fits"

@@ -69,7 +69,7 @@ class _Session:
         self._source = source
         connection = _connected(source)
         weakref.finalize(self, connection.close)
-        with _told(source), closing(connection.cursor()) as cursor:
+        with _explaining_errors(source), closing(connection.cursor()) as cursor:
             _begin(cursor)
             cursor.execute("SELECT pg_export_snapshot()")
             self._snapshot = str(cursor.fetchone()[0])
@@ -94,7 +94,7 @@ class _Session:
     @contextmanager
     def _cursor(self) -> Iterator[Any]:
         with (
-            _told(self._source),
+            _explaining_errors(self._source),
             closing(_connected(self._source)) as connection,
             closing(connection.cursor()) as cursor,
         ):
@@ -134,12 +134,12 @@ def _connected(source: Source) -> Any:
         raise failure(
             source, "requires the PostgreSQL driver", "Install it with: pip install 'dpmondrian[postgres]'."
         ) from None
-    with _told(source, "cannot be reached"):
+    with _explaining_errors(source, "cannot be reached"):
         return dbapi.connect(source.address or "", autocommit=True)
 
 
 @contextmanager
-def _told(source: Source, problem: str = "") -> Iterator[None]:
+def _explaining_errors(source: Source, problem: str = "") -> Iterator[None]:
     from adbc_driver_manager import Error
 
     try:
