@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpmondrian.common.threads import one_matrix_thread
 from dpmondrian.dpm.cells import CELL_STEPS, MADE_BY_NOISE, Cells, find_cells, move_cells
-from dpmondrian.dpm.dividing import Part, divided
+from dpmondrian.dpm.dividing import divided_along_axes
 from dpmondrian.dpm.draws import COUNT, SPLIT
 from dpmondrian.dpm.finding import LEAST_SHARE, find_clusters
 from dpmondrian.dpm.merging import k_means, squared_distances
@@ -191,7 +191,7 @@ def _k_clusters(
         groups = _adding_up(counted, total)
         centres = stepper.moved(step, groups, centres, (1.0 - COUNT_PART) * cost)
         if step < last_step:
-            centres = _put_to_use(centres, counted.sizes < 0.0, cells)
+            centres = _put_to_use(centres, (counted.sizes < 0.0) & (centres.reaches == 1.0), cells)
     centres = _doubted(centres, groups, grid)
     return _Clusters(centres, groups, Nearest(np.rint(centres.places).astype(np.int64)), cells)
 
@@ -265,13 +265,13 @@ def _counted_again(found: _Clusters, histograms: Histograms | None, total: float
 
 def _start(cells: Cells, n_clusters: int, grid: Grid) -> Centres:
     """Return k centres: cells merged by weighted k-means; with too few cells, these are divided. Post-processing."""
+    reach = Centres(cells.places, cells.errors, cells.reach).reaches
+    if len(cells.places) < n_clusters:
+        places, cell = divided_along_axes(cells, grid, n_clusters)
+        return Centres(places, np.zeros_like(places), reach[cell])
     places, cluster = k_means(cells.places, cells.sizes, n_clusters)
-    if len(places) < n_clusters:
-        no_error, spread = np.zeros(grid.n_columns), np.full(grid.n_columns, cells.spread)
-        sizes = np.bincount(cluster, cells.sizes).tolist()
-        merged = [Part(place, no_error, spread, size, 0.0) for place, size in zip(places, sizes, strict=True)]
-        places = np.array([part.place for part in divided(merged, grid, n_clusters)[0]])
-    return Centres(places, np.zeros_like(places))
+    reach = np.bincount(cluster, cells.sizes * reach) / np.bincount(cluster, cells.sizes)
+    return Centres(places, np.zeros_like(places), reach)
 
 
 def _put_to_use(centres: Centres, is_empty: NDArray[np.bool_], cells: Cells) -> Centres:
@@ -292,7 +292,7 @@ def _put_to_use(centres: Centres, is_empty: NDArray[np.bool_], cells: Cells) -> 
             break
         pair, side = k_means(cells.places[own], sizes[own], 2)
         places[[worst, number]], centre_of[own[side == 1]] = pair, number
-    return Centres(places, centres.errors)
+    return Centres(places, centres.errors, centres.reach)
 
 
 def _means_of_cells(cells: Cells, partition: Partition, grid: Grid) -> Centres:

@@ -64,6 +64,8 @@ class Cells:
         Standard error of every size.
     spread : float
         Root mean square distance of rows from their cell's centre, per column, over all cells.
+    reach : float64 array of shape (n_cells,) or None
+        See `Centres`.
     """
 
     places: NDArray[np.float64]
@@ -71,6 +73,7 @@ class Cells:
     sizes: NDArray[np.float64]
     size_error: float
     spread: float
+    reach: NDArray[np.float64] | None = None
 
 
 def find_cells(
@@ -96,7 +99,7 @@ def find_cells(
     for step in range(1, CELL_STEPS + 1):
         centres = _enough(centres, sizes, stepper.spread, grid, rows_each, 2**levels)
         cells = move_cells(stepper, step, centres, step_cost)
-        centres, sizes = Centres(cells.places, cells.errors), cells.sizes
+        centres, sizes = Centres(cells.places, cells.errors, cells.reach), cells.sizes
     return cells, leaf_centres
 
 
@@ -127,21 +130,22 @@ def _enough(
     away = np.random.default_rng(0).normal(size=(int(parts.sum()), grid.n_columns)) * ~grid.one_hot
     away *= _APART * spread * np.repeat(parts > 1, parts)[:, None]
     places = np.clip(np.repeat(centres.places, parts, axis=0) + away, 0, grid.last_place)
-    return Centres(places, np.repeat(centres.errors, parts, axis=0))
+    return Centres(places, np.repeat(centres.errors, parts, axis=0), np.repeat(centres.reaches, parts))
 
 
 def move_cells(stepper: Stepper, step: int, centres: Centres, cost: float) -> Cells:
     """Return the cells after a step in which every row counts for its nearest centre.
 
-    A cell that is no larger than the noise of its size is none: empty ones last one step in six, and hardly two. Post-processing.
+    A cell that is no larger than the noise of its size is none, unless its rows pulled clearly: empty ones last one step in six, and hardly
+    two. Post-processing.
     """
     groups = stepper.regroup(step, centres, COUNT_PART * cost)
     centres = stepper.moved(step, groups, centres, (1.0 - COUNT_PART) * cost)
-    kept = groups.sizes > groups.size_errors
+    kept = (groups.sizes > groups.size_errors) | (centres.reaches > 1.0)
     kept[np.argmax(groups.sizes)] = True
     sizes = np.maximum(groups.sizes[kept], 1.0)
     size_error = float(groups.size_errors[0])
-    return Cells(centres.places[kept], centres.errors[kept], sizes, size_error, stepper.spread)
+    return Cells(centres.places[kept], centres.errors[kept], sizes, size_error, stepper.spread, centres.reaches[kept])
 
 
 def leaf_boxes(leaves: list[Node], grid: Grid) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

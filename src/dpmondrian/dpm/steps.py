@@ -52,13 +52,27 @@ _FEW_GROUPS = 8.0
 _CLEAR_SHIFT = 1.5
 """A group's own shift is more than noise if its square is this many deviations larger than that of noise alone."""
 
+_FAR_PULL, _LONGER = 0.5, 2.0
+"""Rows that pull their centre by half of what clipping lets them, on the mean, lie on one side of it and mostly beyond the radius: the next
+one is twice as long, if that shift is also more than the noise of twice the radius."""
+
 
 @dataclass(frozen=True)
 class Centres:
-    """Released centres in places with the standard errors of their noise, both (n_groups, n_columns)."""
+    """Released centres in places with the standard errors of their noise, both (n_groups, n_columns).
+
+    `reach`, (n_groups,), is how many times as far as those of others the rows of a group may pull at its centre in the next step; None is 1
+    for all. It is more than 1 only where rows pulled clearly, so such a group is not empty.
+    """
 
     places: NDArray[np.float64]
     errors: NDArray[np.float64]
+    reach: NDArray[np.float64] | None = None
+
+    @property
+    def reaches(self) -> NDArray[np.float64]:
+        """The reach of every group, at least 1."""
+        return np.ones(len(self.places)) if self.reach is None else self.reach
 
 
 @dataclass(frozen=True)
@@ -116,19 +130,19 @@ class Stepper:
 
     def moved(self, step: int, groups: Groups, centres: Centres, cost: float) -> Centres:
         """Return better centres of groups, at a cost in all."""
-        places, errors = centres.places.copy(), centres.errors.copy()
+        places, errors, reach = centres.places.copy(), centres.errors.copy(), centres.reaches
         numeric, indicators = self._numeric, self._indicators
         for_shares = 0.0 if not len(indicators) else cost if not len(numeric) else CATEGORY_PART * cost
         if len(numeric):
-            places[:, numeric], errors[:, numeric] = self._clipped(step, groups, centres, cost - for_shares)
+            places[:, numeric], errors[:, numeric], reach = self._clipped(step, groups, centres, cost - for_shares)
         if len(indicators):
             places[:, indicators], errors[:, indicators] = self._shares(step, groups, for_shares)
-        return Centres(places, errors)
+        return Centres(places, errors, reach)
 
     def _clipped(
         self, step: int, groups: Groups, centres: Centres, cost: float
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return centres in the numeric columns with their errors."""
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return centres in the numeric columns with their errors, and their reach."""
         door, for_distances = self._door, DISTANCES_PART * cost
         door.extend(
             [
@@ -138,15 +152,16 @@ class Stepper:
         )
         low, high = groups.low[:, self._numeric], groups.high[:, self._numeric]
         centre = np.clip(np.rint(centres.places[:, self._numeric]), low, high).astype(np.int64)
-        radius, slope = self._radius(step, groups, centre)
-        radii = np.full(len(centre), radius, dtype=np.int64)
+        radius, slope, widest = self._radius(step, groups, centre)
+        radii = np.floor(np.minimum(radius * centres.reaches, widest)).astype(np.int64)
         exact_sums = self._engine.clipped_sums(groups.numbers, centre, radii, self._norm, self._numeric)
         noisy_sums, deviations = door.ball_sums(CLIPPED_SUMS, step, exact_sums, radii)
         shift, errors = noisy_sums / (slope * groups.divisors), deviations / (slope * groups.divisors)
-        return np.clip(centre + _without_noise(shift, errors, groups.divisors), low, high), errors
+        reach = _next_reach(slope * shift, slope * errors, radii, centres.reaches, self._norm)
+        return np.clip(centre + _without_noise(shift, errors, groups.divisors), low, high), errors, reach
 
-    def _radius(self, step: int, groups: Groups, centre: NDArray[np.int64]) -> tuple[int, float]:
-        """Return the radius with the least expected error of the centres, and by how much it weakens a shift.
+    def _radius(self, step: int, groups: Groups, centre: NDArray[np.int64]) -> tuple[float, float, float]:
+        """Return the radius with the least expected error of the centres, by how much it weakens a shift, and the longest radius.
 
         Post-processing of one noisy histogram of distances.
 
@@ -165,7 +180,7 @@ class Stepper:
         rows_each = self._noisy_total / len(centre)
         noise_per_radius = door.deviation(CLIPPED_SUMS, step) / rows_each
         radius, slope = best_radius(radii, shares, n_columns, len(centre), noise_per_radius)
-        return max(1, int(radius)), slope
+        return max(1.0, math.floor(radius)), slope, float(radii[-1])
 
     def _shares(self, step: int, groups: Groups, cost: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the places of the indicators' means with their errors."""
@@ -243,6 +258,25 @@ def _without_noise(
     by_group = np.where(is_clear, 1.0 - noise / np.maximum(energy, 1e-300), 0.0)
     moved: NDArray[np.float64] = common + np.maximum(by_column, by_group[:, None]) * own
     return moved
+
+
+def _next_reach(
+    mean: NDArray[np.float64],
+    errors: NDArray[np.float64],
+    radii: NDArray[np.int64],
+    reach: NDArray[np.float64],
+    norm: int,
+) -> NDArray[np.float64]:
+    """Return the reach of groups in the next step, from the noisy means of their clipped displacements. Post-processing.
+
+    One radius serves most rows. A small group far from its centre is in clear sight, but clipping lets the centre go only as far as
+    the rows of others need. Where a mean is nearly as long as a displacement may be, rows lie on one side, and hardly any is near.
+    """
+    noise, energy = (errors**2).sum(axis=1), (mean**2).sum(axis=1)
+    is_clear = energy > _LONGER**2 * noise
+    part = np.sqrt(np.maximum(1.0 - noise / np.maximum(energy, 1e-300), 0.0))
+    pull = part * vector_lengths(mean, norm) / radii
+    return np.where(is_clear & (pull > _FAR_PULL), _LONGER * reach, 1.0)
 
 
 def vector_lengths(vectors: NDArray[np.float64], norm: int) -> NDArray[np.float64]:
