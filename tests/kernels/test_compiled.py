@@ -9,7 +9,7 @@ import pytest
 
 from dpmondrian.dpm.scores.combine import Score
 from dpmondrian.engines.grid import Grid
-from dpmondrian.kernels import compiled, lines, reference, scores
+from dpmondrian.kernels import compiled, lines, reference, scores, tiles
 from dpmondrian.kernels.reference import DROP, ERROR, MIDDLE
 from dpmondrian.schema.columns import Column, Schema
 
@@ -481,3 +481,18 @@ def test_centres_far_outside_have_exact_distances_too(n_columns):
     compiled.regroup(places, centres, node)
     reference.regroup(places, centres, expected)
     assert node.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("n_columns", [1, 8, 11])
+def test_rows_are_written_in_any_order(n_columns):
+    rng = np.random.default_rng(n_columns)
+    codes = rng.integers(0, 256, (n_columns, 700)).astype(np.uint8)
+    rests = rng.integers(0, 16, (n_columns, 700)).astype(np.uint8)
+    rows = codes, rests, np.full(n_columns, 256.0), np.full(n_columns, 16.0)
+    order = rng.permutation(700).astype(np.uint32)
+    written = tiles.by_row(rows, order)
+    assert written.shape == (700, tiles.cells_of(n_columns))
+    assert np.array_equal(written, tiles.by_row(rows)[order])
+    places = codes.astype(np.int64) * 256 + rests.astype(np.int64) * 16
+    assert np.array_equal(written[:, :n_columns].T + np.int64(2**15), places[:, order])
+    assert not written[:, n_columns:].any()

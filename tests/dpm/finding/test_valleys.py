@@ -56,3 +56,14 @@ def test_more_lines_ask_for_deeper_valleys():
     assert threshold(1) == LEAST_Z
     assert threshold(4) > threshold(2) > threshold(1)
     assert doubt_of(threshold(4), 4) == pytest.approx(doubt_of(threshold(1), 1), rel=1e-6)
+
+
+@pytest.mark.parametrize("n_histograms", [1, 15, 16, 17, 40])
+def test_histograms_that_are_looked_at_together_do_not_mix(n_histograms):
+    rng = np.random.default_rng(n_histograms)
+    counts = rng.normal(100.0, 60.0, (n_histograms, 48))
+    counts[::5] = np.sort(counts[::5], axis=1)  # humps, which are left out
+    together = clearest(counts, 20.0)
+    alone = [clearest(one[None], 20.0) for one in counts]
+    assert np.array_equal(together, np.concatenate(alone, axis=1))
+    assert np.isneginf(together[0][0])

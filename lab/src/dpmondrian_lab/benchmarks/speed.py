@@ -121,13 +121,14 @@ def measure_memory(what: str, path: str) -> None:
 
 
 def bytes_read(rows: np.ndarray) -> tuple[int, int]:
-    """Return how many questions a fit asks of its rows, and how many bytes of codes and rests answering them reads."""
+    """Return how many questions a fit asks of its rows, and how many bytes of codes and rests, or of the rows that these become, answering them reads."""
     total, asked = LocalEngine.total, [0, 0]
 
     def counted(engine: LocalEngine, question: Any) -> Any:
-        kept = [(part.codes.get().nbytes, part.rests.get().nbytes) for part in engine._parts]
         asked[0] += 1
-        asked[1] += sum(codes + (rests if question.needs_rests else 0) for codes, rests in kept)
+        for part in engine._parts:  # codes and rests become rows when both are asked for
+            kept = [part.codes.get()] + ([part.rests.get()] if question.needs_rests else [])
+            asked[1] += sum(array.nbytes for array in kept) if part.rows is None else part.rows.nbytes
         return total(engine, question)
 
     LocalEngine.total = counted  # type: ignore[method-assign]
