@@ -102,3 +102,12 @@ def test_whole_numbers_beside_a_category_are_not_clusters():
         DPM(bounds={"age": (0, 100), "plan": ["a", "b"]}, delta=1e-6, random_state=seed).fit(frame) for seed in range(4)
     ]
     assert max(model.n_clusters_ for model in models) <= 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_clusters", "spread"), [(4, 0.03), (6, 0.02), (10, 0.012)])
+def test_clusters_at_equal_distances_are_no_values(n_clusters, spread):
+    generator = np.random.default_rng(6)
+    rows = generator.normal(0.5, 0.05, (20_000, 5))
+    rows[:, 0] = generator.normal(np.linspace(0.1, 0.9, n_clusters)[generator.integers(0, n_clusters, 20_000)], spread)
+    assert found(np.clip(rows, 0, 1)).n_clusters_ == n_clusters
