@@ -1,6 +1,7 @@
 """What is apart is found, and nothing else: a few runs of each kind; the laboratory has many."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
@@ -90,3 +91,23 @@ def test_whole_numbers_that_nobody_declared_are_not_clusters(values):
     """Some bins of a grid hold one of them and others two."""
     rows = np.rint(np.random.default_rng(values).normal(0.5, 0.15, (50_000, 1)) * values) / values
     assert [found(np.clip(rows, 0, 1), seed).n_clusters_ for seed in range(3)] == [1, 1, 1]
+
+
+def test_whole_numbers_beside_a_category_are_not_clusters():
+    """They are looked at along lines, whose bins hold one of them or none. The two plans may be apart, ages are not."""
+    generator = np.random.default_rng(5)
+    ages, plans = np.rint(generator.normal(50, 6, 20_000)), generator.choice(["a", "b"], 20_000)
+    frame = pd.DataFrame({"age": ages, "plan": plans})
+    models = [
+        DPM(bounds={"age": (0, 100), "plan": ["a", "b"]}, delta=1e-6, random_state=seed).fit(frame) for seed in range(4)
+    ]
+    assert max(model.n_clusters_ for model in models) <= 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_clusters", "spread"), [(4, 0.03), (6, 0.02), (10, 0.012)])
+def test_clusters_at_equal_distances_are_no_values(n_clusters, spread):
+    generator = np.random.default_rng(6)
+    rows = generator.normal(0.5, 0.05, (20_000, 5))
+    rows[:, 0] = generator.normal(np.linspace(0.1, 0.9, n_clusters)[generator.integers(0, n_clusters, 20_000)], spread)
+    assert found(np.clip(rows, 0, 1)).n_clusters_ == n_clusters

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
+from dpmondrian.dpm.finding.dispersion import dispersion_along
 from dpmondrian.dpm.finding.grids import Level
-from dpmondrian.dpm.finding.heaps import heap_distances, spread_over
+from dpmondrian.dpm.finding.heaps import evened, heap_distances, spread_over
 from dpmondrian.dpm.finding.hills import DEPTH
+from dpmondrian.dpm.finding.valleys import threshold, valleys
 
 NOISE = 5.0
 
@@ -64,3 +66,39 @@ def test_spreading_leaves_no_gaps_where_distances_are_no_whole_number_of_bins(va
     spread = spread_over(level.rows, heap_distances(level))[50:-50]
     windows = spread[1:] + spread[:-1]  # as narrow as they get
     assert windows.min() > (1.0 - DEPTH) * windows.max()
+
+
+def along(rows, seed=0):
+    """Return rows between 0 and 48 in 48 noisy bins."""
+    return np.histogram(rows, np.arange(49))[0] + np.random.default_rng(seed).normal(0, NOISE, 48)
+
+
+def n_valleys(counts):
+    dispersion = min(dispersion_along(counts, NOISE)[0], 20_000 / 300)
+    return len(valleys(counts, NOISE, threshold(4), dispersion, 1.0, 100.0))
+
+
+@pytest.mark.parametrize("unit", [0.4, 0.7, 0.95, 1.02, 1.1, 1.25, 1.5, 1.75, 2.0, 2.5, 4.0])
+def test_along_a_line_distances_between_values_are_no_gaps_however_wide_bins_are(unit):
+    generator = np.random.default_rng(5)
+    found = []
+    for run in range(20):
+        exact = generator.normal(24, 8, 20_000) if run % 2 else generator.uniform(4, 44, 20_000)
+        found.append(n_valleys(evened(along(unit * (np.rint(exact / unit) + generator.random()), run), NOISE)))
+    assert np.count_nonzero(found) <= 2
+
+
+@pytest.mark.parametrize(
+    ("n_clusters", "distance", "spread"), [(2, 3, 0.5), (3, 3, 0.5), (5, 4, 0.5), (8, 5, 0.7), (4, 9, 1.2)]
+)
+def test_along_a_line_clusters_at_equal_distances_stay_apart(n_clusters, distance, spread):
+    generator = np.random.default_rng(6)
+    for run in range(10):
+        middles = 24 + distance * (np.arange(n_clusters) - (n_clusters - 1) / 2) + generator.uniform(-0.5, 0.5)
+        counts = along(generator.normal(generator.choice(middles, 20_000), spread), run)
+        assert n_valleys(evened(counts, NOISE)) == n_valleys(counts) == n_clusters - 1
+
+
+def test_along_a_line_independent_rows_stay_as_they_are():
+    counts = along(np.random.default_rng(7).normal(24, 6, 20_000))
+    assert evened(counts, NOISE) is counts

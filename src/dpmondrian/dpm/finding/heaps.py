@@ -1,7 +1,8 @@
 """Values on which rows heap, such as ages that people round to five years: spikes at equal distances, which are no clusters.
 
-Where a grid shows them, rows are spread over the distance between two heaps. That is a convolution with boxes, which leaves a log-concave
-density log-concave. Post-processing.
+Where a grid or a line shows them, rows are spread over the distance between two heaps. That is a convolution with boxes, which leaves a
+log-concave density log-concave. Values hardly wider or narrower than a bin make no spikes but single bins that hold one value less than
+others, or one more: along a line these are evened out. Post-processing.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from dpmondrian.dpm.finding.grids import Level
 
-__all__ = ["heap_distances", "spread_over"]
+__all__ = ["evened", "heap_distances", "spread_over"]
 
 _RISE = 1.5
 """A heap holds so many times the rows of the bins beside it, beyond chance."""
@@ -27,6 +28,54 @@ _BY_CHANCE = 0.01
 """Spikes at any places are at equal distances with less than this probability, or they are no heaps."""
 _TIMES = 2
 """So often rows are spread: the places of heaps are known to a bin, so that a single box leaves gaps between some and doubles others."""
+
+_SURE = 3.0
+"""Bins that hold a value less or more than others lie so many deviations below or above both of their neighbours."""
+_MOST_MORE = 2.5
+"""They hold at most so many times the rows: two values where others hold one."""
+_MANY = 12
+"""Fewer bins that hold rows may be clusters with gaps between."""
+
+
+def evened(counts: NDArray[np.float64], deviation: float) -> NDArray[np.float64]:
+    """Return counts along a line, with noise of this deviation, in which distances between values are no gaps.
+
+    Of values hardly wider apart than a bin, a bin now and then holds none; of values hardly nearer, one holds two. Such a bin has full bins
+    on both sides, while density falls towards a gap between clusters. What has one hill keeps one.
+    """
+    distance = _distance(counts, np.full(len(counts), deviation**2))
+    if distance:
+        return spread_over(counts, [distance])
+    if (counts > max(_SURE * deviation, 0.5 * float(counts.mean()))).sum() < _MANY:
+        return counts
+    own, before, after = counts[2:-2], counts[1:-3], counts[3:-1]
+    lower, higher = np.maximum(np.minimum(before, after), 0.0), np.maximum(np.maximum(before, after), 0.0)
+    beside, beyond = (before + after) / 2.0, (counts[:-4] + counts[4:]) / 2.0
+
+    def chance(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        return _SURE * np.sqrt(deviation**2 + np.maximum(rows, 1.0))
+
+    def is_single(found: NDArray[np.bool_], falls: NDArray[np.float64]) -> bool:
+        """Return whether the bins beside hold hardly less or more rows than those beyond; beside gaps and hills they do."""
+        rows = beyond[found]
+        return len(rows) > 0 and falls[found].sum() <= _NARROW * rows.sum() + math.sqrt(
+            (deviation**2 + np.maximum(rows, 1.0)).sum()
+        )
+
+    less = _RISE * own < lower - chance(lower)
+    more = (own > _RISE * higher + chance(higher)) & (own < _MOST_MORE * higher + chance(higher))
+    if is_single(less, beyond - beside):
+        counts = _between(counts, np.maximum, np.minimum)
+    if is_single(more, beside - beyond):
+        counts = _between(counts, np.minimum, np.maximum)
+    return counts
+
+
+def _between(counts: NDArray[np.float64], at_least: np.ufunc, of_both: np.ufunc) -> NDArray[np.float64]:
+    """Return counts of which none lies below both of its neighbours, or above them."""
+    evened = counts.copy()
+    evened[1:-1] = at_least(counts[1:-1], of_both(counts[:-2], counts[2:]))
+    return evened
 
 
 def heap_distances(finest: Level) -> list[float]:

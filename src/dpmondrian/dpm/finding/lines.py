@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dpmondrian.dpm.cells import Cells
 from dpmondrian.dpm.draws import LINES
 from dpmondrian.dpm.finding.dispersion import dispersion_along
+from dpmondrian.dpm.finding.heaps import evened
 from dpmondrian.dpm.finding.proposals import (
     N_BINS,
     Candidates,
@@ -262,6 +263,8 @@ class _Search:
         best: tuple[_Line, list[Valley]] | None = None
         for line, noisy in zip(lines, counts, strict=True):
             seen, rows_seen, noise = _gathered(line, self._without_clipped(line, noisy), deviation)
+            if not self._value_widths[np.flatnonzero(line.direction)].all():
+                rows_seen = evened(rows_seen, noise)
             dispersion, empty = self._dispersions(rows_seen, noise, rows)
             found = valleys(
                 rows_seen,
