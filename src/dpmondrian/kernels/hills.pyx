@@ -20,7 +20,8 @@ cdef inline int64_t _root(int64_t[::1] parent, int64_t x) noexcept nogil:
 def flood(
     const int64_t[::1] order,
     const double[::1] height,
-    const double[::1] variance,
+    const double[::1] noise,
+    const double[::1] sampling,
     const int64_t[::1] shape,
     const int64_t[::1] mark,
     double least_z,
@@ -30,7 +31,8 @@ def flood(
 
     Bins come from high to low (`order`). Where two hills meet is their pass: they stay apart if the lower top is `least_z` deviations
     and `least_depth` of itself above it. ``mark[b] > 0`` is the one bin that stands for a hill known before: two such hills stay apart,
-    a new one must prove itself. Hills that did not prove themselves have the number 0.
+    a new one must prove itself. Hills that did not prove themselves have the number 0. A pass is taken to have at least the top's variance of
+    noise: tops are the highest where noise is large, and the ways between them lead where it is small.
     """
     n_bins, n_axes = height.shape[0], shape.shape[0]
     hills, depths, highest = np.empty(n_bins, dtype=np.int64), np.zeros(n_bins + 2), np.zeros(n_bins + 2, dtype=np.int64)
@@ -85,7 +87,7 @@ def flood(
                 if name[a] > 0 and name[b] > 0:
                     continue
                 peak = height[b]
-                deviation = sqrt(variance[b] + variance[x] + 1e-9)
+                deviation = sqrt(noise[b] + max(noise[b], noise[x]) + sampling[b] + sampling[x] + 1e-9)
                 if peak - low > least_z * deviation and peak - low > least_depth * peak:
                     for k in range(2):
                         root = a if k else b

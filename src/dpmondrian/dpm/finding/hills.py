@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +27,11 @@ _COARSE_WINDOWS, _WINDOWS, _FINE_WINDOWS = (4, 3, 2), (8, 6, 4, 3, 2), (6, 4, 3,
 """Widths of windows, in bins, of the coarse, the middle and the fine grid."""
 _LINE_Z, _LEAST_Z = 5.0, 2.0
 """Least depth of a pass below a hill, in deviations, along a line, where a pass is the lowest of many windows; and wherever rows lie."""
-_LOW_PASSES, _FALL, _FALSE = {2: 0.09, 3: 0.0026}, 1.37, 0.01
-"""In a plane or in space ways around low windows make low passes rarer. A grid of b bins has a false hill of z deviations in ``_LOW_PASSES * b *
-exp(-_FALL * z**2)`` of cases, at most: measured on flat, Gaussian and skewed rows (docs/privacy/finding.md). So much of it is allowed."""
+_SPIKES = 0.149
+"""Two hills need two spikes. Where so many are expected, a table has two or more in 1 % of cases."""
+_WAY_AROUND = {2: 0.0, 3: 1.0}
+"""So many deviations above the mean a way leads around low windows, from spike to spike: measured on flat, Gaussian and skewed rows
+(docs/privacy/finding.md)."""
 DEPTH = 0.3
 """However sure, a pass lies this much below the lower of its hills."""
 _INDEPENDENT = 4096.0
@@ -70,7 +73,7 @@ def windows_of_hills(
         for number, (shape, deviation) in enumerate(zip(nested.shapes, deviations, strict=True))
         for width in _widths(number, shape, len(nested.shapes))
     ]
-    return windows, _least_z(nested.shapes[-2])
+    return windows, _least_z(grid.n_columns, math.prod(nested.shapes[-2]))
 
 
 def region_deviation(door: Door, grid: Grid, noisy_total: float, cost: float, share: float) -> float:
@@ -126,10 +129,10 @@ def _hills(levels: list[Level], nested: Nested, total: float) -> tuple[NDArray[n
     seeds, doubts = np.ones(levels[0].rows.shape, dtype=np.int64), np.zeros(2)
     region, middle = seeds, levels[-2]
     dispersion = min(dispersion_of_grid(middle.rows, middle.variances), max(1.0, total / _INDEPENDENT))
-    least_z = _least_z(middle.rows.shape)
     for number, level in enumerate(levels):
         if number:
             seeds, region = (repeated(field, nested.factors[number - 1]) for field in (seeds, region))
+        least_z = _least_z(level.rows.ndim, _n_counted(levels, number))
         for width in _widths(number, level.rows.shape, len(levels)):
             seeds, region, doubts = _at_width(
                 level.rows, level.variances, width, seeds, region, doubts, least_z, dispersion
@@ -137,12 +140,22 @@ def _hills(levels: list[Level], nested: Nested, total: float) -> tuple[NDArray[n
     return seeds, doubts
 
 
-def _least_z(shape: tuple[int, ...]) -> float:
-    """Return how many deviations a pass must lie below a hill, where the middle grid has this shape: more, the more places there are to look at."""
-    if len(shape) == 1:
+def _least_z(n_columns: int, n_bins: int) -> float:
+    """Return how many deviations a pass must lie below a hill, where so many bins were counted: more, the more places there are to look at."""
+    if n_columns == 1:
         return _LINE_Z
-    low_passes = _LOW_PASSES[len(shape)] * math.prod(shape)
-    return max(_LEAST_Z, math.sqrt(max(math.log(low_passes / _FALSE), 0.0) / _FALL))
+    spike = -NormalDist().inv_cdf(min(_SPIKES / n_bins, 0.5))
+    return max(_LEAST_Z, (spike - _WAY_AROUND[n_columns]) / math.sqrt(2.0))
+
+
+def _n_counted(levels: list[Level], number: int) -> int:
+    """Return how many bins of a grid were counted: those of a finer one that were not divided show nothing new. At least those of the middle grid."""
+    before, level = levels[-2], levels[-1]
+    if number < len(levels) - 1:
+        return before.rows.size
+    factor = tuple(fine // own for fine, own in zip(level.rows.shape, before.rows.shape, strict=True))
+    is_divided = level.variances != repeated(before.variances / math.prod(factor), factor)
+    return max(before.rows.size, int(is_divided.sum()))
 
 
 def _at_width(
@@ -164,7 +177,8 @@ def _at_width(
     hill, z, tops = flood(
         np.argsort(-height, kind="stable"),
         height,
-        variance + sampling,
+        variance,
+        sampling,
         np.array(rows.shape),
         _highest_of_each(seeds.ravel(), height),
         least_z,
