@@ -5,7 +5,7 @@ holds a lock may leave it held for ever; raised under C code it may come out as 
 thread only waits, where an interrupt does no harm, and the work is told to stop.
 
 Where it stops is known: before its next draw, before the next part of the rows, and never within a step that lasts, such as
-a charge. Work that is busy otherwise is left behind; its thread keeps the process from ending for half a second at most, and does nothing that lasts.
+a charge. Work that is busy otherwise is left behind; its thread keeps the process from ending for a second at most, and does nothing that lasts.
 
 The thread waits for the next piece of work instead of ending. A thread that ends clears up what libraries keep for it, OpenSSL under
 a lock; a process forked at that moment, as ``multiprocessing`` and joblib do, would find the lock held for ever.
@@ -26,6 +26,7 @@ from typing import Any, NamedTuple, TypeVar
 Answer = TypeVar("Answer")
 
 _PATIENCE = 0.5  # seconds for which a stop waits for a step that lasts, and its caller for the work to end by itself
+_LAST_PATIENCE = 1.0  # seconds for which the end of the process waits for such work: an import may take so long on a busy machine
 _LONGEST_WAIT = 0.5  # seconds between two looks for signals, on systems where these do not end a wait
 
 
@@ -68,10 +69,10 @@ class Work:
             with suppress(Empty):
                 return self._ended.get(timeout=_LONGEST_WAIT)
 
-    def ends_soon(self) -> bool:
-        """Wait for work that was stopped, and return whether it has ended."""
+    def ends_soon(self, patience: float = _PATIENCE) -> bool:
+        """Wait some seconds for work that was stopped, and return whether it has ended."""
         try:
-            self._ended.get(timeout=_PATIENCE)
+            self._ended.get(timeout=patience)
         except Empty:
             return False
         return True
@@ -137,7 +138,7 @@ def _wait_for_what_was_left() -> None:
     A thread that wants the interpreter back while that ends is ended where it is, which a library in C++ may answer by aborting the process.
     """
     while _LEFT:
-        _LEFT.pop().ends_soon()
+        _LEFT.pop().ends_soon(_LAST_PATIENCE)
 
 
 def _begun(task: _Task) -> bool:

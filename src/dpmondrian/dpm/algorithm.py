@@ -119,9 +119,9 @@ def _cluster(engine: Engine, door: Door, schema: Schema, settings: Settings) -> 
     tree = grow(engine, door, grid, split_rule(door, settings, grid, levels, noisy_total), noisy_total)
     sizes, size_errors = consistent_counts(tree, lambda level: door.deviation(COUNT, level) ** 2)
     _waive_unused(door, tree, levels)
-    stepper = Stepper(engine, door, grid, float(sizes[0]))
-    for_clusters = settings.chosen_shares["clusters"] * door.plan.total
-    with_k, for_cells = settings.n_clusters is not None, door.left - for_clusters
+    with_k = settings.n_clusters is not None
+    stepper = Stepper(engine, door, grid, float(sizes[0]), with_k)
+    for_cells = door.left - settings.chosen_shares["clusters"] * door.plan.total
     cells, leaves = find_cells(engine, door, grid, stepper, tree, sizes, size_errors, levels, with_k, for_cells)
     clusters = _k_clusters if settings.n_clusters else _found_clusters
     found = clusters(engine, door, grid, stepper, cells, settings, float(sizes[0]))

@@ -98,7 +98,8 @@ class Groups:
 class Stepper:
     """Moves the centres of groups of rows, step by step, through the door.
 
-    `norm` is 2 with Gaussian noise and 1 with Laplace noise: the length to which rows are clipped.
+    `norm` is 2 with Gaussian noise and 1 with Laplace noise: the length to which rows are clipped. With k, further steps settle what a long
+    reach has moved; cells without k are released where they come to lie, so there every group has the same radius.
 
     Attributes
     ----------
@@ -106,8 +107,8 @@ class Stepper:
         Root mean square distance of rows from their centres, per numeric column, in places, as known from the last step.
     """
 
-    def __init__(self, engine: Engine, door: Door, grid: Grid, noisy_total: float) -> None:
-        self._engine, self._door, self._grid = engine, door, grid
+    def __init__(self, engine: Engine, door: Door, grid: Grid, noisy_total: float, with_k: bool) -> None:
+        self._engine, self._door, self._grid, self._reaches_far = engine, door, grid, with_k
         self._noisy_total = max(noisy_total, 1.0)
         self._norm = 2 if door.plan.currency == "rho" else 1
         self._numeric, self._indicators = np.flatnonzero(~grid.one_hot), np.flatnonzero(grid.one_hot)
@@ -157,7 +158,9 @@ class Stepper:
         exact_sums = self._engine.clipped_sums(groups.numbers, centre, radii, self._norm, self._numeric)
         noisy_sums, deviations = door.ball_sums(CLIPPED_SUMS, step, exact_sums, radii)
         shift, errors = noisy_sums / (slope * groups.divisors), deviations / (slope * groups.divisors)
-        reach = _next_reach(slope * shift, slope * errors, radii, centres.reaches, self._norm)
+        reach = np.ones(len(radii))
+        if self._reaches_far:
+            reach = _next_reach(slope * shift, slope * errors, radii, centres.reaches, self._norm)
         return np.clip(centre + _without_noise(shift, errors, groups.divisors), low, high), errors, reach
 
     def _radius(self, step: int, groups: Groups, centre: NDArray[np.int64]) -> tuple[float, float, float]:
