@@ -227,7 +227,7 @@ def _histograms(engine: Engine, door: Door, grid: Grid, found: _Clusters, settin
 
 def _with_agreeing_cells(found: _Clusters, histograms: Histograms | None, grid: Grid) -> _Clusters:
     """Return clusters whose cells have, together, the shares of categories of the cluster. Post-processing."""
-    if found.cells is None:
+    if found.cells is None or not grid.one_hot.any():
         return found
     cluster = found.partition.clusters(np.rint(found.cells.places).astype(np.int64))
     return replace(found, cells=agreeing_cells(found.cells, cluster, found.centres, histograms, grid))
