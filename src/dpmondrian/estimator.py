@@ -114,7 +114,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Fitte
     --------
     >>> import numpy as np
     >>> from dpmondrian import DPM
-    >>> rows = np.random.default_rng(0).normal(np.repeat([[20.0, 20.0], [80.0, 80.0]], 5000, axis=0), 5.0)
+    >>> rows = np.random.default_rng(0).normal(np.repeat([[20.0] * 4, [80.0] * 4], 5000, axis=0), 5.0)
     >>> model = DPM(epsilon=1.0, delta=1e-7, bounds=(0, 100)).fit(rows)
     >>> model.n_clusters_
     2
