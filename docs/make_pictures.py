@@ -217,7 +217,8 @@ def draw_hills(plt: Any) -> Any:
     for cluster, (centre, size) in enumerate(zip(model.cluster_centers_, model.cluster_sizes_, strict=True)):
         axes[-1].scatter(*centre, s=520, color=colours(cluster), ec="white", zorder=3)
         axes[-1].annotate(f"{size:,.0f}", centre, ha="center", va="center", fontsize=7.5, zorder=4)
-    axes[-1].set_title(f"{model.n_clusters_} hills, {100 * model.certainty_.min():.1f} % sure or more")
+    sure = f"over {100.0 * min(model.certainty_.min(), 0.999):.1f} %"
+    axes[-1].set_title(f"{model.n_clusters_} hills, each {sure} sure")
     on_map(axes)
     return figure
 
