@@ -171,11 +171,8 @@ class Fitter:
         are raised within a second, and nothing is charged or drawn afterwards. Earlier charges remain; a `checkpoint` keeps what
         was drawn for them.
         """
-        from dpmondrian.show import (
-            one_cluster_text,
-            warn_of_promise,
-            warn_of_release,
-        )  # nobody waits for words who only imports DPM
+        # Whoever only imports DPM does not wait for words.
+        from dpmondrian.show import one_cluster_text, warn_of_promise, warn_of_release
 
         settings = self._settings()
         seed = check.seed_of(self.random_state)

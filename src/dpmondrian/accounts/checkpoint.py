@@ -247,7 +247,7 @@ class Checkpoint:
 
 
 class RunJournal:
-    """What a run has released, before and now: the journal of a door. Made by `Checkpoint.held`."""
+    """What a run has released, before and now: the journal of a door. Made by `Checkpoint.journal`."""
 
     def __init__(
         self, checkpoint: Checkpoint, state: CheckpointState, found: tuple[int, _Content] | None = None

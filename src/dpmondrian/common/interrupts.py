@@ -26,9 +26,7 @@ from typing import Any, NamedTuple, TypeVar
 Answer = TypeVar("Answer")
 
 _PATIENCE = 0.5  # seconds for which a stop waits for a step that lasts, and its caller for the work to end by itself
-_LAST_PATIENCE = (
-    1.0  # seconds for which the end of the process waits for such work: an import may take so long on a busy machine
-)
+_LAST_PATIENCE = 1.0  # seconds for which the end of the process waits for it: on a busy machine an import takes so long
 _LONGEST_WAIT = 0.5  # seconds between two looks for signals, on systems where these do not end a wait
 
 

@@ -115,7 +115,7 @@ class HashedRows:
         return HashedRows(self.persons[which], self.rows[which], self.numbers[which], self.kind)
 
     def limited(self, most: int) -> NDArray[np.float64]:
-        """Return the rows that `dpmondrian.tables.persons.kept` keeps, as numbers. All rows of these persons must be here."""
+        """Return the rows that `dpmondrian.tables.persons.rows_to_keep` keeps, as numbers. All rows of these persons must be here."""
         return self.numbers[rows_to_keep(self.persons, self.rows, most)]
 
 

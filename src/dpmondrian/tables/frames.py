@@ -106,7 +106,7 @@ class Table:
         Privacy
         -------
         Adding a person's rows adds at most `limit.most` rows to what this returns, and leaves the others as they were: see
-        `dpmondrian.tables.persons.kept`.
+        `dpmondrian.tables.persons.rows_to_keep`.
         """
         persons, rows, _ = self.hashes(limit.key, on_missing)
         return self.only(rows_to_keep(persons, rows, limit.most))

@@ -76,7 +76,7 @@ def rows_to_keep(persons: Hashes, rows: Hashes, most: int) -> NDArray[np.bool_]:
 
 
 def rows_to_keep_in_passes(read_blocks: ReadBlocks, n_rows: int, most: int, rows_at_once: int) -> NDArray[np.bool_]:
-    """Return which rows are kept, the same as `kept` for all of them, where that many hashes would not fit into memory.
+    """Return which rows are kept, the same as `rows_to_keep` for all of them, where that many hashes would not fit into memory.
 
     `read_blocks` returns the hashes of persons and rows, block by block, in the same order each time. About `rows_at_once`
     rows are worked on at a time, with about 160 bytes each; of a person with more rows only those are held that can still be
