@@ -291,10 +291,17 @@ def test_levels_without_open_nodes_give_back_what_they_may(accountant):
 
 def test_a_tree_has_as_many_levels_as_rows_carry():
     plain, many = (settings_of(1.0, 1e-7, 10, "auto", k, 4, None) for k in (None, 60))
-    levels = [n_levels(plain, signal) for signal in (-50.0, 0.0, 6 * 2.0**3, 6 * 2.0**5, 6 * 2.0**30)]
+    levels = [n_levels(plain, signal, 4) for signal in (-50.0, 0.0, 6 * 2.0**3, 6 * 2.0**5, 6 * 2.0**30)]
     assert levels == [2, 2, 3, 5, 10]
-    assert n_levels(many, 0.0) == round(math.log2(8 * 60))
-    assert n_levels(replace(many, max_depth=0), 1e9) == 0
+    assert n_levels(many, 0.0, 4) == round(math.log2(8 * 60))
+    assert n_levels(replace(many, max_depth=0), 1e9, 4) == 0
+
+
+def test_with_k_many_columns_have_fewer_leaves():
+    plain, two = (settings_of(1.0, 1e-7, 10, "auto", k, 64, None) for k in (None, 2))
+    assert [n_levels(two, 6 * 2.0**8, n_columns) for n_columns in (1, 16, 32, 64)] == [8, 8, 7, 6]
+    assert n_levels(two, 6 * 2.0**8, 10_000) == round(math.log2(8 * 2))
+    assert n_levels(plain, 6 * 2.0**8, 64) == 8
 
 
 def test_the_papers_shares():

@@ -114,7 +114,7 @@ def _cluster(engine: Engine, door: Door, schema: Schema, settings: Settings) -> 
     [noisy_total] = door.counts(COUNT, 0, [engine.encode(grid)]).tolist()
     if settings.paper:
         return _paper_clustering(engine, door, schema, settings, grid, noisy_total)
-    levels = n_levels(settings, noisy_total / door.deviation_at(door.plan.total))
+    levels = n_levels(settings, noisy_total / door.deviation_at(door.plan.total), len(grid.block_begins))
     door.extend(level_draws(door, settings, levels))
     tree = grow(engine, door, grid, split_rule(door, settings, grid, levels, noisy_total), noisy_total)
     sizes, size_errors = consistent_counts(tree, lambda level: door.deviation(COUNT, level) ** 2)

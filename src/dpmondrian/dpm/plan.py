@@ -66,6 +66,9 @@ _LEAF_DEVIATIONS = 6.0
 """So many levels that leaves of equal size would be this many deviations of a count that takes the whole budget."""
 _LEAVES_PER_CLUSTER = 8
 """With k given there are at least so many leaves for each cluster, or small ones share theirs."""
+_COLUMNS_OF_A_LEAF = 16
+"""With k given and more columns than this, leaves are fewer in proportion: noise moves the mean of a leaf in all columns, and k centres start
+from these means. Without k, leaves propose directions, which many of them show better than a few."""
 _SPLIT_GROWTH = 1.25
 """Growth of the splits' cost over the levels. A level has twice the nodes of the one before, each with half of the rows; what a bad cut
 loses falls with the square of the box's side. In few directions the two nearly cancel (``docs/privacy/composition.md``)."""
@@ -101,14 +104,18 @@ def make_plan(settings: Settings) -> Plan:
     )
 
 
-def n_levels(settings: Settings, signal: float) -> int:
+def n_levels(settings: Settings, signal: float, n_columns: int) -> int:
     """Return the number of levels of the tree.
 
     Parameters
     ----------
     signal : float
         Released number of all rows, in deviations of a count that takes the whole budget.
+    n_columns : int
+        Columns of the table.
     """
+    if settings.n_clusters:
+        signal /= max(1.0, n_columns / _COLUMNS_OF_A_LEAF)
     leaves = max(signal / _LEAF_DEVIATIONS, 2.0**LEAST_LEVELS, _LEAVES_PER_CLUSTER * (settings.n_clusters or 0))
     return min(round(math.log2(leaves)), settings.max_depth)
 

@@ -72,11 +72,11 @@ class Design:
     def door(self) -> Door:
         """The door of the run, as it stands when the tree is planned; it is asked for costs and noise, and nothing is drawn."""
         door = Door(make_plan(self.settings), self.settings.rows_per_person)
-        door.extend(level_draws(door, self.settings, n_levels(self.settings, self._signal(door))))
+        door.extend(level_draws(door, self.settings, self._levels(door)))
         return door
 
-    def _signal(self, door: Door) -> float:
-        return self.n_rows / door.deviation_at(door.plan.total)
+    def _levels(self, door: Door) -> int:
+        return n_levels(self.settings, self.n_rows / door.deviation_at(door.plan.total), len(self.grid.block_begins))
 
     @cached_property
     def grid(self) -> Grid:
@@ -87,7 +87,7 @@ class Design:
     @cached_property
     def levels(self) -> int:
         """Number of levels of the tree of cuts."""
-        return n_levels(self.settings, self._signal(self.door))
+        return self._levels(self.door)
 
     @cached_property
     def size_limit(self) -> float:
