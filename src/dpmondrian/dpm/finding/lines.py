@@ -40,7 +40,7 @@ _LEAST_DEVIATIONS = 6.0
 _ROWS_FOR_TWO = 200.0
 _MOST_LINES = 4
 """A part of this many deviations can pay for more directions at once: as many as the square of how many times that it has, up to four."""
-_SMOOTH, _SHARPER = 2.0, math.sqrt(2.0)
+_SMOOTH = (2.0, math.sqrt(2.0), 1.0)
 """Cells are taken to spread this many times as far as their rows do: a valley narrower than a cell is a gap between cells, most often. Parts
 in which they then expect no valley are looked at with a sharper eye, but not the whole table: what was found once may be found again."""
 _ALL_COLUMNS = 8.0
@@ -64,8 +64,8 @@ class _Part:
     """An open part of the space: its cells, how it was looked at, and the doubt in the cuts around it.
 
     `hints` are directions along which the part it was cut from has valleys: they may have been about this one. `candidates` are those of
-    its cells, once it was looked at, and `smooth` is how many times as far as their rows these are taken to spread. A part `is_whole` if
-    nothing was looked for yet: the table, or a category of it.
+    its cells, once it was looked at, which are smoothed as `sharpness` says. A part `is_whole` if nothing was looked for yet: the table, or
+    a category of it.
     """
 
     number: int
@@ -76,7 +76,7 @@ class _Part:
     n_looks: int = 0
     hints: list[NDArray[np.float64]] = field(default_factory=list)
     candidates: Candidates | None = None
-    smooth: float = _SMOOTH
+    sharpness: int = 0
 
 
 @dataclass(frozen=True)
@@ -185,17 +185,15 @@ class _Search:
         if len(part.cells) < 2 or self._rows(part) < _LEAST_DEVIATIONS * deviation or part.n_looks >= _LOOKS:
             return []
         proposals = self._proposals(part, deviation)
-        if not proposals and not part.is_whole and part.smooth > _SHARPER:
-            part.smooth, part.candidates = _SHARPER, None
+        while not proposals and not part.is_whole and part.sharpness + 1 < len(_SMOOTH):
+            part.sharpness, part.candidates = part.sharpness + 1, None
             proposals = self._proposals(part, deviation)
         return [self._line(part.number, proposal) for proposal in proposals]
 
     def _proposals(self, part: _Part, deviation: float) -> list[Proposal]:
-        """Return what the cells of a part propose, as far as they are taken to spread."""
-        cells = self._cells
-        own = PartCells(
-            cells.places[part.cells], cells.errors[part.cells], cells.sizes[part.cells], part.smooth * cells.spread
-        )
+        """Return the directions that the cells of a part propose."""
+        cells, spread = self._cells, _SMOOTH[part.sharpness] * self._cells.spread
+        own = PartCells(cells.places[part.cells], cells.errors[part.cells], cells.sizes[part.cells], spread)
         can_pay = (self._rows(part) / (_ROWS_FOR_TWO * deviation)) ** 2
         every_column = can_pay >= _ALL_COLUMNS * (self._grid.n_columns + 2)
         if part.candidates is None:
