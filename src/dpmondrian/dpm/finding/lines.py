@@ -40,7 +40,7 @@ _LEAST_DEVIATIONS = 6.0
 _ROWS_FOR_TWO = 200.0
 _MOST_LINES = 4
 """A part of this many deviations can pay for more directions at once: as many as the square of how many times that it has, up to four."""
-_SMOOTH = (2.0, math.sqrt(2.0), 1.0)
+_SMOOTH = (math.sqrt(2.0), 1.0)
 """Cells are taken to spread this many times as far as their rows do: a valley narrower than a cell is a gap between cells, most often. Parts
 in which they then expect no valley are looked at with a sharper eye, but not the whole table: what was found once may be found again."""
 _ALL_COLUMNS = 8.0
