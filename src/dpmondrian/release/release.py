@@ -163,7 +163,7 @@ class Release:
         return None if self.figures is None else self._every_k.own_quality()
 
     def qualities(self, ks: Iterable[int] | None = None) -> Qualities:
-        """Return how good `clusters` are for each of several k; by default from 1 to 20, whose silhouettes are measured. Spends nothing."""
+        """Return how good `clusters` are for each of several k; by default from 1 to 20, and up to all whose silhouettes are measured. Spends nothing."""
         return self._every_k.qualities(ks)
 
     def sample(self, n_rows: int, seed: int | None = None) -> dict[str, NDArray[Any]]:

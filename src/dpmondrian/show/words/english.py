@@ -136,8 +136,8 @@ _FACTS: dict[str, Text] = {
         "{n:,} segments of about {rows} {counted}, which explain {quality} of the variance",
     ),
     "segments.divided": plural(
-        "The release holds a single cell: more segments are made by dividing it, and how {counted} lie within it is a guess.",
-        "The release holds {n:,} cells: more segments are made by dividing cells, and how {counted} lie within a cell is a guess.",
+        "The release holds a single cell: more segments are made by dividing it. How {counted} lie within it is a guess, without a measured silhouette.",
+        "The release holds {n:,} cells: more segments are made by dividing cells. How {counted} lie within a cell is a guess, without a measured silhouette.",
     ),
     "segments.segment": "segment",
     "segments.share": "share",
@@ -586,6 +586,10 @@ _REPORT: dict[str, Text] = {
         "{n} segments explain {quality} of the variance (noise error {error})",
     ),
     "report.segments.silhouette": "Silhouette: {silhouette} ({interval}).",
+    "report.segments.more": "How good {first} to {last} segments are",
+    "report.segments.more.text": (
+        "Variance explained, with its noise error, and the silhouette, with its interval. The silhouettes of more than {few} segments were measured with more noise."
+    ),
     "report.segments.part": "Showing {columns} of {all_columns} columns.",
     "report.segments.command": "For more segments, or for machines: <code>dpm clusters release.json --k {k} --json</code>",
     # Rules
