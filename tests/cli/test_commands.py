@@ -395,5 +395,4 @@ def test_the_number_of_segments_whose_silhouette_is_surely_highest_is_proposed(d
     release = tmp_path / "out" / "release.json"
     qualities = Release.load(release).qualities()
     measured = [(one.low, k) for k, one in zip(qualities.k, qualities.silhouette, strict=True) if one is not None]
-    assert max(k for _, k in measured) > 20
     assert f"{release} --k {max(measured)[1]}" in dpm("clusters", release).out.replace("\n", " ")
