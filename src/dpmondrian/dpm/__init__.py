@@ -8,7 +8,7 @@ from dpmondrian.dpm.distances import denoised_shares
 from dpmondrian.dpm.dividing import Part, divided, variance_within
 from dpmondrian.dpm.draws import (
     ALL_DRAWS,
-    CATEGORY_SUMS,
+    CATEGORY_COUNTS,
     CELL_COUNT,
     CLIPPED_SUMS,
     COARSE_SUMS,
@@ -35,7 +35,7 @@ from dpmondrian.dpm.steps import CATEGORY_PART, COUNT_PART, DISTANCES_PART, best
 __all__ = [
     "ALL_DRAWS",
     "CATEGORY_PART",
-    "CATEGORY_SUMS",
+    "CATEGORY_COUNTS",
     "CELL_COUNT",
     "CELL_STEPS",
     "CLEAR_SIZE",

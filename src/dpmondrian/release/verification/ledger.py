@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from dpmondrian.dpm import (
     ALL_DRAWS,
-    CATEGORY_SUMS,
+    CATEGORY_COUNTS,
     CELL_COUNT,
     CLIPPED_SUMS,
     COUNT,
@@ -151,7 +151,7 @@ def _number_faults(release: Release, draws: list[PlannedDraw]) -> Iterator[str]:
     n_indicators = sum(len(category.levels) for category in release.schema.categories.values())
     widths = {
         CLIPPED_SUMS: n_columns - n_indicators,
-        CATEGORY_SUMS: n_indicators,
+        CATEGORY_COUNTS: n_indicators,
         DOMAIN_SUMS: n_columns,
         CELL_COUNT: 1,
     }
