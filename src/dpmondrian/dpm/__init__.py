@@ -34,8 +34,8 @@ from dpmondrian.dpm.steps import CATEGORY_PART, COUNT_PART, DISTANCES_PART, best
 
 __all__ = [
     "ALL_DRAWS",
-    "CATEGORY_PART",
     "CATEGORY_COUNTS",
+    "CATEGORY_PART",
     "CELL_COUNT",
     "CELL_STEPS",
     "CLEAR_SIZE",

@@ -33,7 +33,6 @@ _OWN_WIDTH, _FEW_WIDTH, _MANY_WIDTH, _MANY_WIDTH_PURE = 2**15, 2**13, 2**10, 2**
 the others a tenth larger, or a fifth. Widths are fine enough that rounding to whole numbers is lost in noise."""
 _LARGEST = 2.0**60
 """Of a number in a file; noise is never larger."""
-_OF_MANY = "many_silhouettes_error"  # a field that releases do not have of which no such silhouettes were measured
 _FARTHEST = 8.0
 """Squared distances count at least up to so many times their mean, as known from the last step: of normal rows, even in one column, one of
 200 is farther."""
@@ -84,8 +83,7 @@ class Figures:
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain JSON values."""
         groups = [group.tolist() for group in self.groups]
-        values = asdict(self) | {"groups": groups, "silhouettes": self.silhouettes.tolist()}
-        return {name: value for name, value in values.items() if value is not None}
+        return asdict(self) | {"groups": groups, "silhouettes": self.silhouettes.tolist()}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], n_cells: int) -> Figures:
@@ -97,7 +95,7 @@ class Figures:
             raise ValueError("the quality is that of other numbers of clusters")
         names = ["within", "within_error", "silhouette", "silhouette_error", "silhouettes_error"]
         if lists and max(lists[-1]) >= FEW_GROUPS:
-            names.append(_OF_MANY)
+            names.append("many_silhouettes_error")
         numbers, silhouettes = {name: float(values[name]) for name in names}, [float(v) for v in values["silhouettes"]]
         limits = all(0.0 <= numbers[name] <= _LARGEST for name in names if name != "silhouette")
         if not limits or not all(-1.0 <= value <= 1.0 for value in [numbers["silhouette"], *silhouettes]):

@@ -2,7 +2,7 @@
 
 The noise of a clipped sum is proportional to how far it clips. So each step asks first how far rows are, over all centres together,
 and clips where noise and what clipping does to the centres are least together. Categories are not clipped: a row of another
-category than most would be, and shares would be wrong. Their sums have a draw of their own.
+category than most would be, and shares would be wrong. Their rows are counted, as in profiles.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ A centre is a sum divided by a size. An error e of the size moves it by e times 
 sums are clipped: an eighth of the cost balances the two where shifts are a third of it. Distances are over all rows."""
 
 CATEGORY_PART = 0.2
-"""Part of the sums' cost for the sums of categories beside them: shares are released in whole per cents at best."""
+"""Part of the sums' cost for the counts of categories beside them: shares are released in whole per cents at best."""
 
 _N_RADII, _RADII_PER_DOUBLING = 45, 4
 _CONCENTRATION = 0.5
@@ -196,15 +196,11 @@ class Stepper:
         """
         self._door.extend([self._door.plan_draw(CATEGORY_COUNTS, step, cost)])
         low, high = groups.low[:, self._indicators], groups.high[:, self._indicators]
-        one, begins = (
-            self._grid.last_place[self._indicators],
-            self._grid.block_begins[self._grid.one_hot[self._grid.block_begins]],
-        )
-        is_counted = np.logical_or.reduceat(high > low, np.searchsorted(self._indicators, begins), axis=1)
+        one = self._grid.last_place[self._indicators]
+        is_open = np.logical_or.reduceat(groups.high > groups.low, self._grid.block_begins, axis=1)
+        n_open = is_open[:, self._grid.one_hot[self._grid.block_begins]].sum(axis=1)
         exact_counts = self._engine.box_sums(groups.numbers, groups.low)[:, self._indicators] // one
-        noisy, deviations = self._door.histograms(
-            CATEGORY_COUNTS, step, list(exact_counts), np.maximum(is_counted.sum(axis=1), 1)
-        )
+        noisy, deviations = self._door.histograms(CATEGORY_COUNTS, step, list(exact_counts), np.maximum(n_open, 1))
         shares, errors = np.array(noisy) / groups.divisors, deviations[:, None] / groups.divisors
         return np.clip(low + one * shares, low, high), one * errors
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from dpmondrian.dpm import (
-    CATEGORY_PART,
     CATEGORY_COUNTS,
+    CATEGORY_PART,
     CELL_COUNT,
     CELL_STEPS,
     CLIPPED_SUMS,
