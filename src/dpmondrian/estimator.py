@@ -212,7 +212,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Fitte
         Parameters
         ----------
         ks : iterable of int, optional
-            If None, from 1 to 20. Silhouettes are measured of these, as far as there are so many cells, and of no others.
+            If None, from 1 to 20, or as far as silhouettes are measured: up to as many as there are cells, but 64 at most.
 
         Returns
         -------

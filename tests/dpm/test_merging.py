@@ -5,7 +5,7 @@ import pytest
 from sklearn.cluster import KMeans
 
 from dpmondrian.dpm.merging import groups_for, k_means, means_of_groups, ward_joins
-from dpmondrian.kernels.merging import groups_of_joins
+from dpmondrian.kernels.merging import fewer_groups, groups_of_joins
 
 POINTS = np.concatenate([np.random.default_rng(0).normal(m, 0.3, (40, 3)) for m in (0.0, 5.0, 9.0, 20.0)])
 SIZES = np.random.default_rng(1).uniform(1, 50, len(POINTS))
@@ -37,7 +37,7 @@ def test_equal_points_are_one_cluster():
 @pytest.mark.parametrize("n_points", [40, 160])
 def test_groups_are_as_good_as_those_of_many_random_starts(n_points):
     points, sizes = POINTS[:n_points], SIZES[:n_points]
-    numbers = [1, 2, 4, 9, 30, n_points]
+    numbers = [1, 2, 4, 9, 21, 30, n_points]
     for k, group in zip(numbers, groups_for(points, sizes, numbers), strict=True):
         assert set(group.tolist()) == set(range(k))
         cost = (sizes * ((points - means_of_groups(points, sizes, group)[group]) ** 2).sum(axis=1)).sum()
@@ -48,6 +48,27 @@ def test_groups_are_as_good_as_those_of_many_random_starts(n_points):
 def test_points_in_one_place_are_divided_into_as_many_groups_as_asked_for():
     for k, group in zip((1, 2, 5), groups_for(np.ones((5, 2)), np.ones(5), (1, 2, 5)), strict=True):
         assert set(group.tolist()) == set(range(k))
+
+
+@pytest.mark.parametrize("n_points", [30, 160])
+def test_groups_do_not_depend_on_which_others_are_asked_for(n_points):
+    points, sizes = POINTS[:n_points], SIZES[:n_points]
+    numbers = [2, 20, 21, 22, 30, *([63, 64, 65] if n_points > 65 else [])]
+    for k, group in zip(numbers, groups_for(points, sizes, numbers), strict=True):
+        assert groups_for(points, sizes, [k])[0].tolist() == group.tolist()
+
+
+def test_most_groups_stay_as_they_are_from_one_number_to_the_next():
+    """So distances from most centres are taken once for many numbers of groups."""
+    groups = groups_for(POINTS, SIZES, range(21, 65))
+    centres = {tuple(mean) for own in groups for mean in means_of_groups(POINTS, SIZES, own).round(9).tolist()}
+    assert len(centres) < 64 + 3 * 44
+
+
+@pytest.mark.parametrize("n_points", [5, 22, 40])
+def test_fewer_groups_of_points_in_one_place_all_have_points(n_points):
+    for number, group in enumerate(fewer_groups(np.ones((n_points, 2)), np.ones(n_points), np.arange(n_points), 2, 50)):
+        assert set(group.tolist()) == set(range(n_points - number))
 
 
 def wards_groups(points, sizes, k):

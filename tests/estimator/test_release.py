@@ -85,7 +85,7 @@ def test_the_attributes_are_those_of_the_release(fitted):
 
 def test_json_says_what_it_is(valid):
     assert valid["format"] == "dpmondrian release"
-    assert valid["format_version"] == 6
+    assert valid["format_version"] == 7
     assert valid["columns"][1] == {"name": "bmi", "lower": -90.0, "upper": 100.0, "whole": True}
     assert valid["privacy"]["version"] == __version__
 

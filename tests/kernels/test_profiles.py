@@ -8,10 +8,22 @@ from dpmondrian.kernels import profiles, reference
 LAST_PLACE = 2**16 - 1
 
 
-def compiled_sums(places, *rest):
+def numbered(sets):
+    """Return all different centres of sets, and their numbers in each."""
+    centres, numbers = np.unique(np.concatenate(sets), axis=0, return_inverse=True)
+    return centres, np.split(numbers.ravel(), np.cumsum([len(own) for own in sets])[:-1])
+
+
+def compiled_sums(places, node, sets, *rest):
     """Return what the compiled kernel makes of places, shape (n_columns, n_rows)."""
     codes, rests = np.ascontiguousarray(places // 256, np.uint8), np.ascontiguousarray(places % 256, np.uint8)
-    return profiles.distance_sums((codes, rests, np.full(len(places), 256.0), np.ones(len(places))), *rest)
+    rows = codes, rests, np.full(len(places), 256.0), np.ones(len(places))
+    return profiles.distance_sums(rows, node, *numbered(sets), *rest)
+
+
+def plain_sums(places, node, sets, *rest):
+    """Return the same of the plain kernel."""
+    return reference.distance_sums(places, node, *numbered(sets), *rest)
 
 
 def rows_and_centres(seed, n_rows=300, n_columns=4, n_centres=5):
@@ -43,9 +55,43 @@ def test_bin_counts_equal_the_plain_ones(seed):
 def test_distance_sums_equal_the_plain_ones(seed):
     places, node, sets = rows_and_centres(seed)
     arguments = places, node, sets, 2**31, np.array([4096, 4096, 1024, 1024]), np.array([0.0, -1.0, 0.0, 0.0])
-    found, plain = compiled_sums(*arguments), reference.distance_sums(*arguments)
+    found, plain = compiled_sums(*arguments), plain_sums(*arguments)
     assert found[0] == plain[0]
     assert np.abs(found - plain).max() <= 3  # of 300 rows, in single precision
+
+
+def sets_that_grow(rng, n_columns, n_own, n_sets):
+    """Return centres of rows and sets of some of them, of which most have one centre less and two others more than the one before."""
+    centres = rng.integers(0, LAST_PLACE + 1, (20, n_columns))
+    sets = [centres[rng.choice(20, n_own)], centres[:3]]
+    for _ in range(n_sets):
+        fewer = np.delete(sets[-1], rng.integers(len(sets[-1])), axis=0)
+        alike = rng.random() < 0.7
+        sets.append(np.concatenate([fewer, centres[rng.choice(20, 2)]]) if alike else centres[: rng.integers(1, 20)])
+    return centres, sets
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_own", [1, 4, 20])
+@pytest.mark.parametrize("n_columns", [1, 3, 12])
+@pytest.mark.parametrize("spread", [0, 1000, 20_000])
+def test_what_sets_have_in_common_changes_no_silhouette(n_own, n_columns, spread):
+    """Each set alone, in blocks of other rows, and row by row gives the same; and it is what the plain kernel finds."""
+    rng = np.random.default_rng([n_own, n_columns, spread])
+    centres, sets = sets_that_grow(rng, n_columns, n_own, 12)
+    near = centres[rng.integers(0, 20, 900)] + np.rint(rng.normal(0, spread, (900, n_columns))).astype(np.int64)
+    places, node = np.clip(near, 0, LAST_PLACE).T, rng.integers(0, n_own, 900).astype(np.int16)
+    widths, least = np.array([4096, 4096] + [1024] * 7 + [128] * 6), np.array([0.0, -1.0] + [0.0] * 13)
+    found = compiled_sums(places, node, sets, 2**31, widths, least)
+    some = np.array_split(np.arange(900), 900 if spread == 1000 else 7)
+    parts = [compiled_sums(places[:, own], node[own], sets, 2**31, widths, least) for own in some]
+    assert np.sum(parts, axis=0).tolist() == found.tolist()
+    for j in range(1, len(sets)):
+        alone = [0, 1, 1 + j]
+        rest = [sets[0], sets[j]], 2**31, widths[alone], least[alone]
+        assert compiled_sums(places, node, *rest).tolist() == found[alone].tolist()
+    plain = plain_sums(places[:, :100], node[:100], sets, 2**31, widths, least)
+    assert np.abs(compiled_sums(places[:, :100], node[:100], sets, 2**31, widths, least) - plain).max() <= 3
 
 
 def test_silhouettes_do_not_depend_on_where_rows_stand():

@@ -187,7 +187,7 @@ def test_stated_errors_are_those_that_show():
 
 def test_qualities_grow_and_begin_at_nothing(model):
     qualities = model.qualities()
-    assert qualities.k.tolist() == list(range(1, 21))
+    assert qualities.k.tolist() == list(range(1, max(20, min(64, len(model.cells_))) + 1))
     assert qualities.quality[0] == pytest.approx(0.0, abs=1e-6)
     assert np.all(np.diff(qualities.quality) > -2.0 * qualities.error[1:])
     assert qualities.quality[2] > 0.85

@@ -188,36 +188,35 @@ def deviation_of_one(noise):
     return 1.0 if noise == "discrete Gaussian" else math.sqrt(2.0)
 
 
-WIDTHS, SIZES = np.array([40.0, 7.0, 300.0]), np.array([1, 3, 1])
+WIDTHS = np.array([40.0, 7.0, 300.0])
 
 
-def block_scales(noise, cost):
+def box_scales(noise, cost):
     """Return the scales of least total variance at a cost, by Lagrange's multipliers.
 
-    Gaussian: least ``sum(m s**2)`` at ``sum(h**2 / s**2) = 2 rho``; Laplace: at ``sum(h / s) = epsilon``.
+    Gaussian: least ``sum(s**2)`` at ``sum(h**2 / s**2) = 2 rho``; Laplace: at ``sum(h / s) = epsilon``.
     """
     if noise == "discrete Gaussian":
-        shape = np.sqrt(WIDTHS / np.sqrt(SIZES))
+        shape = np.sqrt(WIDTHS)
         return shape * math.sqrt(((WIDTHS / shape) ** 2).sum() / (2.0 * cost))
-    shape = np.cbrt(WIDTHS / SIZES)
+    shape = np.cbrt(WIDTHS)
     return shape * (WIDTHS / shape).sum() / cost
 
 
 @every_factor
 @every_noise
 def test_box_sums(noise, factor):
-    """Every block of columns has a scale of its own, and each is tested by itself."""
+    """Every column has a scale of its own, and each is tested by itself."""
     plan = PLANS[noise]
-    scales = block_scales(noise, plan.find(COARSE_SUMS).cost)
+    scales = box_scales(noise, plan.find(COARSE_SUMS).cost)
     n_groups = noise_draws_needed(noise, scales.min())
-    exact = np.arange(n_groups * SIZES.sum()).reshape(n_groups, -1)
+    exact = np.arange(n_groups * len(WIDTHS)).reshape(n_groups, -1)
     widths = np.tile(WIDTHS.astype(np.int64), (n_groups, 1))
-    noisy, told = open_door(plan, factor).box_sums(COARSE_SUMS, None, exact, widths, block_sizes=SIZES)
-    columns = np.repeat(np.arange(3), SIZES)
-    for block, scale in enumerate(scales):
-        found = (noisy - exact)[:, columns == block].ravel()
+    noisy, told = open_door(plan, factor).box_sums(COARSE_SUMS, None, exact, widths)
+    for column, scale in enumerate(scales):
+        found = (noisy - exact)[:, column]
         assert_found_out(statistic(noise, found, scale), moments(noise, scale), factor)
-        np.testing.assert_allclose(told[:, columns == block], scale * deviation_of_one(noise))
+        np.testing.assert_allclose(told[:, column], scale * deviation_of_one(noise))
 
 
 @every_factor

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 KOption = Annotated[
     int | None,
-    typer.Option("--k", min=1, help="Number of segments.", show_default="show how good every number from 1 to 20 is"),
+    typer.Option("--k", min=1, help="Number of segments.", show_default="show how good every number is, up to 64"),
 ]
 
 
@@ -65,16 +65,17 @@ def _print_qualities(release: Release, path: Path, as_json: bool) -> None:
         say_text(json.dumps(qualities.to_dict(), indent=2))
         return
     say_text(str(qualities))
-    measured = [
-        (one.value, int(k)) for k, one in zip(qualities.k, qualities.silhouette, strict=True) if one is not None
-    ]
+    measured = [(one.low, int(k)) for k, one in zip(qualities.k, qualities.silhouette, strict=True) if one is not None]
     if not measured:
         say(f"Choose one with --k, for example: dpm clusters {path} --k 5")
         return
     say(
-        "The silhouette is from -1 to 1, higher for segments that are more clearly apart. It is measured for some numbers only."
+        "The silhouette is from -1 to 1, higher for segments that are more clearly apart. It is measured for up to 64 segments, as long as "
+        "no cell has to be divided; its noise is larger for more than 20."
     )
-    say(f"Choose one with --k, for example that of the highest silhouette: dpm clusters {path} --k {max(measured)[1]}")
+    say(
+        f"Choose one with --k, for example the one whose silhouette is highest beyond noise: dpm clusters {path} --k {max(measured)[1]}"
+    )
 
 
 def _print(made: Clusters, csv: Path | None) -> None:

@@ -8,7 +8,7 @@ from dpmondrian.dpm.distances import denoised_shares
 from dpmondrian.dpm.dividing import Part, divided, variance_within
 from dpmondrian.dpm.draws import (
     ALL_DRAWS,
-    CATEGORY_SUMS,
+    CATEGORY_COUNTS,
     CELL_COUNT,
     CLIPPED_SUMS,
     COARSE_SUMS,
@@ -24,18 +24,18 @@ from dpmondrian.dpm.draws import (
     SPLIT,
 )
 from dpmondrian.dpm.finding.grids import GRID_SHARES
-from dpmondrian.dpm.merging import groups_for, k_means, ward_joins
+from dpmondrian.dpm.merging import FEW_GROUPS, groups_for, k_means, ward_joins
 from dpmondrian.dpm.partition import Cuts, Divided, Nearest, Partition, Regions, partition_from_dict
 from dpmondrian.dpm.plan import FEW_COLUMNS, PAPER_SHARES, level_draws, make_plan, n_levels, paper_offsets, paper_plan
 from dpmondrian.dpm.profiles import Histograms
-from dpmondrian.dpm.quality import MEASURED_K, Figures, noise_of_silhouettes
+from dpmondrian.dpm.quality import Figures, noise_of_silhouettes
 from dpmondrian.dpm.settings import DEFAULTS, MOST_CLUSTERS, Settings, check_columns, checked_settings
 from dpmondrian.dpm.steps import CATEGORY_PART, COUNT_PART, DISTANCES_PART, best_radius, candidate_radii
 
 __all__ = [
     "ALL_DRAWS",
+    "CATEGORY_COUNTS",
     "CATEGORY_PART",
-    "CATEGORY_SUMS",
     "CELL_COUNT",
     "CELL_STEPS",
     "CLEAR_SIZE",
@@ -49,6 +49,7 @@ __all__ = [
     "DISTANCES_PART",
     "DOMAIN_SUMS",
     "FEW_COLUMNS",
+    "FEW_GROUPS",
     "FINAL_SHARE",
     "GRID",
     "GRID_SHARES",
@@ -58,7 +59,6 @@ __all__ = [
     "LINES",
     "MADE_BY_NOISE",
     "MADE_ONCE",
-    "MEASURED_K",
     "MOST_CLUSTERS",
     "PAPER_SHARES",
     "PROFILES",

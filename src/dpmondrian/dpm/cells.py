@@ -166,21 +166,22 @@ def _first_places(
 ) -> NDArray[np.float64]:
     """Return a first place for every leaf: the mean of a larger part of the tree around it, moved into its box.
 
-    Sums are relative to the middle of the part's box; indicators relative to its lower end: a row has one of a block, so it
-    moves the block by one length in all.
+    Sums are relative to the middle of the part's box. Shares of categories need no first place: leaves count them.
     """
     least_rows = max(float(node_sizes[0]) / _ANCESTORS, _rows_for(_START, door, grid, cost))
     part_of_leaf = [_large_part(tree, node_sizes, number, least_rows) for number in leaves.numbers]
     parts, part = np.unique(part_of_leaf, return_inverse=True)
     low, high = leaf_boxes([tree.nodes[number] for number in parts], grid)
-    middle = np.where(grid.one_hot, low, (low + high) // 2)
-    half_widths = np.maximum(1, np.maximum.reduceat(high - middle, grid.block_begins, axis=1))
-    exact_sums = np.zeros(middle.shape, dtype=np.int64)
-    np.add.at(exact_sums, part, engine.box_sums(leaves.numbers, middle[part]))
-    door.extend([door.plan_draw(COARSE_SUMS, None, cost)])
-    noisy_sums, _ = door.box_sums(COARSE_SUMS, None, exact_sums, half_widths, grid.block_sizes)
-    sizes = np.bincount(part, np.maximum(leaves.sizes, 1.0))[:, None]
-    return np.clip(np.clip(middle + noisy_sums / sizes, low, high)[part], leaves.low, leaves.high)
+    middle, numeric = (low + high) // 2, ~grid.one_hot
+    places = middle.astype(np.float64)
+    if numeric.any():
+        exact_sums = np.zeros(middle.shape, dtype=np.int64)
+        np.add.at(exact_sums, part, engine.box_sums(leaves.numbers, middle[part]))
+        door.extend([door.plan_draw(COARSE_SUMS, None, cost)])
+        half_widths = np.maximum(1, high - middle)[:, numeric]
+        noisy_sums, _ = door.box_sums(COARSE_SUMS, None, exact_sums[:, numeric], half_widths)
+        places[:, numeric] += noisy_sums / np.bincount(part, np.maximum(leaves.sizes, 1.0))[:, None]
+    return np.clip(np.clip(places, low, high)[part], leaves.low, leaves.high)
 
 
 def _large_part(tree: GrownTree, node_sizes: NDArray[np.float64], number: int, least_rows: float) -> int:

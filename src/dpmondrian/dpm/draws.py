@@ -6,7 +6,7 @@ from dpmondrian.privacy import HALF_WIDTHS, RADII, ROWS, Draw, Kind
 
 __all__ = [
     "ALL_DRAWS",
-    "CATEGORY_SUMS",
+    "CATEGORY_COUNTS",
     "CELL_COUNT",
     "CLIPPED_SUMS",
     "COARSE_SUMS",
@@ -34,7 +34,7 @@ DISTANCES = Draw("distances", Kind.NOISE, ROWS)
 """How far rows are from the centres known so far, over all of them."""
 CLIPPED_SUMS = Draw("clipped sums", Kind.NOISE, RADII)
 """Better centres, from displacements clipped to a radius."""
-CATEGORY_SUMS = Draw("category sums", Kind.NOISE, HALF_WIDTHS)
+CATEGORY_COUNTS = Draw("category counts", Kind.NOISE, ROWS)
 """Rows of every category."""
 GRID = Draw("grid", Kind.NOISE, ROWS)
 """Rows in the bins of a grid over few columns: hills that are apart are clusters."""
@@ -56,7 +56,7 @@ ALL_DRAWS = (
     CELL_COUNT,
     DISTANCES,
     CLIPPED_SUMS,
-    CATEGORY_SUMS,
+    CATEGORY_COUNTS,
     GRID,
     LINES,
     PROFILES,

@@ -7,7 +7,7 @@ measured along with its own, for a public list of k.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any
@@ -17,19 +17,20 @@ from numpy.typing import NDArray
 
 from dpmondrian.dpm.cells import Cells
 from dpmondrian.dpm.draws import QUALITY
-from dpmondrian.dpm.merging import groups_for, means_of_groups
+from dpmondrian.dpm.merging import FEW_GROUPS, MANY_GROUPS, groups_for, means_of_groups
 from dpmondrian.dpm.partition import Nearest, Partition
 from dpmondrian.engines import PLACES, DistanceSums, Engine, Grid
 from dpmondrian.privacy import Door
 
 __all__ = ["MEASURED_K", "Figures", "draw_figures", "noise_of_silhouettes"]
 
-MEASURED_K = range(2, 21)
-"""The k whose silhouettes are measured, as far as there are so many cells: each takes the time of k centres, and adds noise to all."""
+MEASURED_K = range(2, MANY_GROUPS + 1)
+"""The k whose silhouettes are measured, as far as there are so many cells."""
 
-_OWN_WIDTH, _OTHER_WIDTH = 4096, 1024
-"""Largest values of rows: those of the own clusters count more, so they have less noise. They are fine enough that rounding to whole
-numbers is lost in it."""
+_OWN_WIDTH, _FEW_WIDTH, _MANY_WIDTH, _MANY_WIDTH_PURE = 2**15, 2**13, 2**10, 2**8
+"""Largest values of rows: of the own clusters, which count most, so that they have the least noise; of up to 20 others; and of more, which have
+2.8 times the noise of few, or 10 times with Laplace noise, to which many small values add more. So those of more than 20 make the noise of
+the others a tenth larger, or a fifth. Widths are fine enough that rounding to whole numbers is lost in noise."""
 _LARGEST = 2.0**60
 """Of a number in a file; noise is never larger."""
 _FARTHEST = 8.0
@@ -54,6 +55,9 @@ class Figures:
     silhouettes : float64 array
         Theirs, with rows belonging to the nearest centre.
     silhouettes_error : float
+        Of those of up to 20 clusters.
+    many_silhouettes_error : float or None
+        Of those of more clusters, if any were measured.
     """
 
     within: float
@@ -63,11 +67,18 @@ class Figures:
     groups: tuple[NDArray[np.int64], ...]
     silhouettes: NDArray[np.float64]
     silhouettes_error: float
+    many_silhouettes_error: float | None = None
 
     @property
     def numbers(self) -> tuple[int, ...]:
         """The k whose silhouettes were measured."""
-        return tuple(int(group.max()) + 1 for group in self.groups)
+        return _numbers(self.groups)
+
+    @property
+    def errors(self) -> NDArray[np.float64]:
+        """The standard error of every silhouette."""
+        few, many = self.silhouettes_error, self.many_silhouettes_error or 0.0
+        return np.array([few if number <= FEW_GROUPS else many for number in self.numbers])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain JSON values."""
@@ -82,7 +93,9 @@ class Figures:
             raise ValueError("the quality is that of other cells")
         if any(max(less) >= max(more) for less, more in pairwise([[0], *lists])):
             raise ValueError("the quality is that of other numbers of clusters")
-        names = ("within", "within_error", "silhouette", "silhouette_error", "silhouettes_error")
+        names = ["within", "within_error", "silhouette", "silhouette_error", "silhouettes_error"]
+        if lists and max(lists[-1]) >= FEW_GROUPS:
+            names.append("many_silhouettes_error")
         numbers, silhouettes = {name: float(values[name]) for name in names}, [float(v) for v in values["silhouettes"]]
         limits = all(0.0 <= numbers[name] <= _LARGEST for name in names if name != "silhouette")
         if not limits or not all(-1.0 <= value <= 1.0 for value in [numbers["silhouette"], *silhouettes]):
@@ -93,14 +106,26 @@ class Figures:
         return cls(groups=groups, silhouettes=np.array(silhouettes), **numbers)
 
 
+def _numbers(groups: Iterable[NDArray[np.int64]]) -> tuple[int, ...]:
+    """Return how many groups there are, each time."""
+    return tuple(int(group.max()) + 1 for group in groups)
+
+
+def _widths(numbers: Iterable[int], is_gaussian: bool) -> NDArray[np.int64]:
+    """Return the largest values of rows: of the distance, of the silhouette of the clusters, and of those of other numbers of clusters."""
+    many = _MANY_WIDTH if is_gaussian else _MANY_WIDTH_PURE
+    others = [_FEW_WIDTH if number <= FEW_GROUPS else many for number in numbers]
+    return np.array([_OWN_WIDTH, _OWN_WIDTH, *others], dtype=np.int64)
+
+
 def noise_of_silhouettes(
-    scale: float, is_gaussian: bool, is_nearest: bool, n_others: int, total: float
+    scale: float, is_gaussian: bool, is_nearest: bool, numbers: Iterable[int], total: float
 ) -> NDArray[np.float64]:
     """Return the standard errors of the silhouette of the clusters and of every other one that was measured, by the scale of the draw.
 
     For whoever checks a release: the door says the same of its noise, by the formulas of `docs/privacy/sums.md`.
     """
-    widths = np.array([_OWN_WIDTH] * 2 + [_OTHER_WIDTH] * n_others, dtype=np.float64)
+    widths = _widths(numbers, is_gaussian).astype(np.float64)
     if is_gaussian:
         deviations = scale * np.sqrt(widths * widths.sum())
     else:
@@ -134,10 +159,10 @@ def draw_figures(
     """
     groups = groups_for(cells.places, cells.sizes, [k for k in MEASURED_K if k <= len(cells.sizes)])
     sets = [centres, *(means_of_groups(cells.places, cells.sizes, group) for group in groups)]
-    widths = np.array([_OWN_WIDTH] * 2 + [_OTHER_WIDTH] * len(groups), dtype=np.int64)
+    widths = _widths(_numbers(groups), door.plan.currency == "rho")
     largest = _largest_square(grid, spread, _how_far(door, widths, total))
     least = np.array([0.0, _least_silhouette(isinstance(partition, Nearest))] + [0.0] * len(groups))
-    question = DistanceSums([np.rint(one).astype(np.int64) for one in sets], largest, widths, least)
+    question = DistanceSums(*_numbered([np.rint(one).astype(np.int64) for one in sets]), largest, widths, least)
     noisy, deviations = door.box_sums(QUALITY, None, engine.distance_sums(question)[None], widths[None])
     scale = (1.0 - least) / 2.0 / (widths * max(total, 1.0))
     means, errors = np.clip((1.0 + least) / 2.0 + noisy[0] * scale, least, 1.0), deviations[0] * scale
@@ -150,7 +175,15 @@ def draw_figures(
         groups=tuple(groups),
         silhouettes=means[2:],
         silhouettes_error=float(errors[2]) if len(groups) else 0.0,
+        many_silhouettes_error=float(errors[-1]) if len(groups) >= FEW_GROUPS else None,
     )
+
+
+def _numbered(sets: list[NDArray[np.int64]]) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
+    """Return all different centres, and their numbers in every set."""
+    number_of: dict[bytes, int] = {}
+    numbers = [np.array([number_of.setdefault(one.tobytes(), len(number_of)) for one in own]) for own in sets]
+    return np.frombuffer(b"".join(number_of), dtype=np.int64).reshape(len(number_of), -1), numbers
 
 
 def _how_far(door: Door, widths: NDArray[np.int64], total: float) -> float:

@@ -2,7 +2,7 @@
 
 The noise of a clipped sum is proportional to how far it clips. So each step asks first how far rows are, over all centres together,
 and clips where noise and what clipping does to the centres are least together. Categories are not clipped: a row of another
-category than most would be, and shares would be wrong. Their sums have a draw of their own.
+category than most would be, and shares would be wrong. Their rows are counted, as in profiles.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.dpm.distances import denoised_shares
-from dpmondrian.dpm.draws import CATEGORY_SUMS, CELL_COUNT, CLIPPED_SUMS, DISTANCES
+from dpmondrian.dpm.draws import CATEGORY_COUNTS, CELL_COUNT, CLIPPED_SUMS, DISTANCES
 from dpmondrian.engines import Engine, Grid
 from dpmondrian.privacy import Door
 
@@ -37,7 +37,7 @@ A centre is a sum divided by a size. An error e of the size moves it by e times 
 sums are clipped: an eighth of the cost balances the two where shifts are a third of it. Distances are over all rows."""
 
 CATEGORY_PART = 0.2
-"""Part of the sums' cost for the sums of categories beside them: shares are released in whole per cents at best."""
+"""Part of the sums' cost for the counts of categories beside them: shares are released in whole per cents at best."""
 
 _N_RADII, _RADII_PER_DOUBLING = 45, 4
 _CONCENTRATION = 0.5
@@ -186,15 +186,23 @@ class Stepper:
         return max(1.0, math.floor(radius)), slope, float(radii[-1])
 
     def _shares(self, step: int, groups: Groups, cost: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the places of the indicators' means with their errors."""
-        self._door.extend([self._door.plan_draw(CATEGORY_SUMS, step, cost)])
+        """Return the places of the indicators' means with their errors: rows of every category are counted, as in profiles.
+
+        Privacy
+        -------
+        Released: rows per group and category. A row has one category of each column, so it is in one bin of each of at most M histograms of its
+        group; a column whose category the group's box decides is not counted. Argument: ``docs/privacy/lloyd.md``; tests that try to break it:
+        ``tests/privacy/test_neighbours.py``.
+        """
+        self._door.extend([self._door.plan_draw(CATEGORY_COUNTS, step, cost)])
         low, high = groups.low[:, self._indicators], groups.high[:, self._indicators]
-        sizes = self._grid.block_sizes[self._grid.one_hot[self._grid.block_begins]]
-        begins = np.cumsum(sizes) - sizes
-        reach = np.maximum(1, np.maximum.reduceat(high - low, begins, axis=1))
-        exact_sums = self._engine.box_sums(groups.numbers, groups.low)[:, self._indicators]
-        noisy_sums, deviations = self._door.box_sums(CATEGORY_SUMS, step, exact_sums, reach, sizes)
-        return np.clip(low + noisy_sums / groups.divisors, low, high), deviations / groups.divisors
+        one = self._grid.last_place[self._indicators]
+        is_open = np.logical_or.reduceat(groups.high > groups.low, self._grid.block_begins, axis=1)
+        n_open = is_open[:, self._grid.one_hot[self._grid.block_begins]].sum(axis=1)
+        exact_counts = self._engine.box_sums(groups.numbers, groups.low)[:, self._indicators] // one
+        noisy, deviations = self._door.histograms(CATEGORY_COUNTS, step, list(exact_counts), np.maximum(n_open, 1))
+        shares, errors = np.array(noisy) / groups.divisors, deviations[:, None] / groups.divisors
+        return np.clip(low + one * shares, low, high), one * errors
 
 
 def _per_column(length: float, n_columns: int, norm: int) -> float:

@@ -392,7 +392,8 @@ class BinCounts:
 class DistanceSums:
     """How far rows are from their own centre, and silhouettes; see `kernels.profiles.distance_sums`."""
 
-    centre_sets: list[NDArray[np.int64]]
+    centres: NDArray[np.int64]
+    sets: list[NDArray[np.int64]]
     largest_square: int
     widths: NDArray[np.int64]
     least: NDArray[np.float64]
@@ -405,5 +406,5 @@ class DistanceSums:
     def add(self, block: CodedBlock, node: NDArray[np.int16], total: NDArray[np.int64]) -> None:
         """Add a block's sums."""
         total += profiles.distance_sums(
-            block.rows, node, self.centre_sets, self.largest_square, self.widths, self.least
+            block.rows, node, self.centres, self.sets, self.largest_square, self.widths, self.least
         )

@@ -3,11 +3,11 @@
 import numpy as np
 
 from libc.math cimport INFINITY
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
 
 from dpmondrian.kernels.tiles cimport tile_squares, vectorised
 
-__all__ = ["best_means", "groups_of_joins", "nearest_neighbour_joins"]
+__all__ = ["best_means", "fewer_groups", "groups_of_joins", "nearest_neighbour_joins"]
 
 
 def nearest_neighbour_joins(const double[:, ::1] places, const double[::1] sizes):
@@ -225,6 +225,120 @@ cdef class _Points:
             part = self.sizes[i] / self.weights[c]
             for j in range(self.n_columns):
                 self.centres[c, j] += part * self.places[i, j]
+
+
+def fewer_groups(places, sizes, group, Py_ssize_t n_least, Py_ssize_t n_steps):
+    """Return the groups of points, and those that are left when the two whose sum of squares grows least are joined, again and again.
+
+    After every join points go to the nearest mean, as in k-means, unless that leaves a group without points.
+
+    Parameters
+    ----------
+    places, sizes : float64 arrays of shape (n_points, n_columns) and (n_points,)
+    group : int64 array of shape (n_points,)
+        The groups to begin with, all of which have points.
+    n_least : int
+        At how few groups to end.
+    n_steps : int
+        Of k-means, at most, after a join.
+    """
+    cdef _Groups groups = _Groups(places, sizes, group)
+    found = [np.array(groups.group)]
+    while groups.n_groups > n_least:
+        with nogil:
+            groups.join()
+            groups.settle(n_steps)
+        found.append(np.array(groups.group))
+    return found
+
+
+cdef class _Groups:
+    """Groups of points, and how far their means are from all points and from each other: taken again only for means that have moved."""
+
+    cdef const double[:, ::1] places
+    cdef const double[::1] sizes
+    cdef double[:, ::1] tile, means, squares, apart
+    cdef double[::1] weights, mean, nearest, number
+    cdef int64_t[::1] group, next_group, counts
+    cdef uint8_t[::1] moved
+    cdef Py_ssize_t n_groups, n_points, n_columns
+
+    def __init__(self, places, sizes, group):
+        self.places, self.sizes, self.group = np.ascontiguousarray(places), np.ascontiguousarray(sizes), np.array(group)
+        self.n_points, self.n_columns = places.shape
+        self.n_groups = 1 + int(np.max(group))
+        self.tile = np.ascontiguousarray(places.T)
+        self.means, self.mean = np.full((self.n_groups, self.n_columns), np.nan), np.empty(self.n_columns)
+        self.squares, self.apart = np.empty((self.n_groups, self.n_points)), np.empty((self.n_groups, self.n_groups))
+        self.weights, self.counts = np.empty(self.n_groups), np.empty(self.n_groups, dtype=np.int64)
+        self.nearest, self.number = np.empty((2, self.n_points))
+        self.next_group, self.moved = np.empty(self.n_points, dtype=np.int64), np.ones(self.n_groups, dtype=np.uint8)
+        self._measure()
+
+    cdef void join(self) noexcept nogil:
+        """Join the two groups whose sum of squares grows least; the last group gets the number that becomes free."""
+        cdef Py_ssize_t a, b, i, first = 0, second = 1
+        cdef double growth, least = INFINITY
+        for a in range(self.n_groups):
+            for b in range(a + 1, self.n_groups):
+                growth = self.weights[a] * self.weights[b] / (self.weights[a] + self.weights[b]) * self.apart[a, b]
+                if growth < least:
+                    least, first, second = growth, a, b
+        self.n_groups -= 1
+        for i in range(self.n_points):
+            self.group[i] = first if self.group[i] == second else self.group[i]
+            self.group[i] = second if self.group[i] == self.n_groups else self.group[i]
+        self.means[second, :] = INFINITY  # moved, wherever it is
+        self._measure()
+
+    cdef void settle(self, Py_ssize_t n_steps) noexcept nogil:
+        """Move points to the nearest mean, as in k-means."""
+        cdef Py_ssize_t step, c, i
+        cdef bint changed
+        for step in range(n_steps):
+            self.nearest[:] = INFINITY
+            for c in range(self.n_groups):
+                _keep_nearest(&self.squares[c, 0], self.n_points, <double>c, &self.nearest[0], &self.number[0])
+            self.counts[:] = 0
+            changed = False
+            for i in range(self.n_points):
+                self.next_group[i] = <int64_t>self.number[i]
+                self.counts[self.next_group[i]] += 1
+                changed |= self.next_group[i] != self.group[i]
+            for c in range(self.n_groups):
+                changed &= self.counts[c] > 0
+            if not changed:
+                break
+            self.group[:] = self.next_group
+            self._measure()
+
+    cdef void _measure(self) noexcept nogil:
+        """Take the means of all groups, and distances from those that have moved."""
+        cdef Py_ssize_t c, e, i, j
+        cdef double part, apart
+        self.weights[:] = 0.0
+        for i in range(self.n_points):
+            self.weights[self.group[i]] += self.sizes[i]
+        for c in range(self.n_groups):
+            self.mean[:] = 0.0
+            for i in range(self.n_points):
+                if self.group[i] == c:
+                    part = self.sizes[i] / self.weights[c]
+                    for j in range(self.n_columns):
+                        self.mean[j] += part * self.places[i, j]
+            self.moved[c] = False
+            for j in range(self.n_columns):
+                self.moved[c] |= self.mean[j] != self.means[c, j]
+            if self.moved[c]:
+                self.means[c, :] = self.mean
+                tile_squares(self.tile, self.n_points, &self.means[c, 0], self.squares[c])
+        for c in range(self.n_groups):
+            for e in range(self.n_groups):
+                if self.moved[c]:
+                    apart = 0.0
+                    for j in range(self.n_columns):
+                        apart += (self.means[c, j] - self.means[e, j]) * (self.means[c, j] - self.means[e, j])
+                    self.apart[c, e] = self.apart[e, c] = apart
 
 
 cdef vectorised _keep_nearest(const double *squares, Py_ssize_t size, double number, double *nearest, double *numbers) noexcept nogil:

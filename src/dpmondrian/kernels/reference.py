@@ -172,15 +172,15 @@ def bin_counts(values, node, limits, step):
     return counts
 
 
-def distance_sums(places, node, centre_sets, largest_square, widths, least):
+def distance_sums(places, node, centres, sets, largest_square, widths, least):
     """Return sums of distances and silhouettes, row by row in whole numbers; see `dpmondrian.kernels.profiles`.
 
     Silhouettes are in double precision here, so that single values may be rounded to the next whole number.
     """
     total = np.zeros(len(widths), dtype=np.int64)
     for row, own in zip(places.T.astype(np.int64), node, strict=True):
-        for number, centres in enumerate(centre_sets):
-            squares = ((centres - row) ** 2).sum(axis=1)
+        for number, members in enumerate(sets):
+            squares = ((centres[members] - row) ** 2).sum(axis=1)
             nearest = own if number == 0 else int(np.argmin(squares))
             near, others = float(squares[nearest]), np.delete(squares, nearest)
             a, b = np.sqrt(near), np.sqrt(float(others.min(initial=2**62)))

@@ -96,3 +96,6 @@ cdef inline void fill_tile(const uint16_t[:, ::1] places, Py_ssize_t start, Py_s
 
 cdef Py_ssize_t tile_rows(Py_ssize_t n_columns) noexcept nogil
 cdef void tile_squares(const real_type[:, ::1] tile, Py_ssize_t size, const real_type *point, real_type[::1] squares) noexcept nogil
+cdef void squares_at(
+    const real_type *tile, Py_ssize_t stride, Py_ssize_t n_columns, Py_ssize_t size, const real_type *point, real_type *squares
+) noexcept nogil

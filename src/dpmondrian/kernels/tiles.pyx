@@ -110,6 +110,13 @@ cdef void tile_squares(const real_type[:, ::1] tile, Py_ssize_t size, const real
     _write_squares(&tile[0, 0], tile.shape[1], tile.shape[0], size, point, &squares[0])
 
 
+cdef void squares_at(
+    const real_type *tile, Py_ssize_t stride, Py_ssize_t n_columns, Py_ssize_t size, const real_type *point, real_type *squares
+) noexcept nogil:
+    """Do the same where the tile lies, with rows of columns so far apart: for many points and few rows."""
+    _write_squares(tile, stride, n_columns, size, point, squares)
+
+
 cdef vectorised _write_squares(
     const real_type *column, Py_ssize_t stride, Py_ssize_t n_columns, Py_ssize_t size, const real_type *point, real_type *squares
 ) noexcept nogil:

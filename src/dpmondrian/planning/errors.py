@@ -341,18 +341,12 @@ class _Steps:
         return deviation * radius / (slope * rows)
 
     def _of_shares(self, rows: float) -> NDArray[np.float64]:
-        """Return the errors of the indicators, spread over them as in `Door.box_sums`."""
+        """Return the errors of the indicators: every category is counted with the noise of as many histograms as there are columns of them."""
         cost = (1.0 - COUNT_PART) * self.design.cluster_step_costs[-1]
         deviation = self.design.door.deviation_at(cost if self.grid.one_hot.all() else CATEGORY_PART * cost)
-        blocks = self.grid.one_hot[self.grid.block_begins]
-        sizes = self.grid.block_sizes[blocks]
-        lengths = self.grid.last_place[self.grid.block_begins[blocks]].astype(np.float64)
-        shape: NDArray[np.float64]
-        if self.design.is_gaussian:
-            shape = np.sqrt(lengths / np.sqrt(sizes) * (lengths * np.sqrt(sizes)).sum())
-        else:
-            shape = np.cbrt(lengths / sizes) * np.cbrt(lengths**2 * sizes).sum()
-        return deviation * np.repeat(shape, sizes) / rows
+        n_columns = float(self.grid.one_hot[self.grid.block_begins].sum())
+        of_a_count = deviation * (math.sqrt(n_columns) if self.design.is_gaussian else n_columns)
+        return self.grid.last_place[self.grid.one_hot].astype(np.float64) * (of_a_count / rows)
 
 
 def _shortened(error: float, noise: float, common: float) -> float:

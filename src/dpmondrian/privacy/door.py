@@ -220,31 +220,26 @@ class Door:
         level: int | None,
         exact_sums: NDArray[np.int64],
         half_widths: NDArray[np.int64],
-        block_sizes: NDArray[np.int64] | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return noisy sums of disjoint groups and the noise's standard deviations, both (n_groups, n_columns).
-
-        Columns come in blocks of `block_sizes` (None: each by itself), such as the indicators of one column of categories.
 
         Privacy
         -------
         Released: sums of rows, each relative to the middle of its group's public box, plus discrete noise.
-        One row changes block b of its group by a vector of L1 and L2 length at most ``half_widths[group, b]``. The noise is
-        spread over the blocks so that its total variance is least at the planned cost: with blocks of one column
-        scale ``z * sqrt(h_j * sum(h))`` for Gaussian noise, ``z * h_j**(1/3) * sum(h**(2/3))`` for Laplace noise. Argument:
+        One row changes column j of its group by at most ``half_widths[group, j]``. The noise is spread over the columns so that
+        its total variance is least at the planned cost: scale ``z * sqrt(h_j * sum(h))`` for Gaussian noise,
+        ``z * h_j**(1/3) * sum(h**(2/3))`` for Laplace noise. Argument:
         ``docs/privacy/sums.md``; tests that try to break it: ``tests/privacy/test_neighbours.py``.
         """
         planned = self.plan.find(draw, level)
         widths, is_gaussian = half_widths.astype(np.float64), planned.mechanism == GAUSSIAN
-        sizes = np.ones(widths.shape[1], dtype=np.int64) if block_sizes is None else block_sizes
         if is_gaussian:
-            shape = np.sqrt(widths / np.sqrt(sizes) * (widths * np.sqrt(sizes)).sum(axis=1, keepdims=True))
+            shape = np.sqrt(widths * widths.sum(axis=1, keepdims=True))
         else:
-            shape = np.cbrt(widths / sizes) * np.cbrt(widths * widths * sizes).sum(axis=1, keepdims=True)
-        block_scales = self._scale(planned) * shape
-        ratio = self.rows_per_person * widths / block_scales
+            shape = np.cbrt(widths) * np.cbrt(widths * widths).sum(axis=1, keepdims=True)
+        scales = self._scale(planned) * shape
+        ratio = self.rows_per_person * widths / scales
         inverse = np.sqrt((ratio**2).sum(axis=1)) if is_gaussian else ratio.sum(axis=1)
-        scales = np.repeat(block_scales, sizes, axis=1)
         return self._sums(planned, exact_sums, scales, float(inverse.max()), int(half_widths.max()))
 
     def ball_sums(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dpmondrian.common.checks import check_integer
 from dpmondrian.dpm import (
-    MEASURED_K,
+    FEW_GROUPS,
     MOST_CLUSTERS,
     Cuts,
     Divided,
@@ -35,8 +35,8 @@ from dpmondrian.schema import Coordinates
 if TYPE_CHECKING:
     from dpmondrian.release.release import Release
 
-MOST_K = max(MEASURED_K)
-"""Up to which k qualities are computed where nothing else is asked for."""
+MOST_K = FEW_GROUPS
+"""Up to which k qualities are computed where nothing else is asked for and none was measured."""
 
 _SPREAD_ERROR = 0.3
 """Relative standard error of the variance within cells: noise hides the few rows that are farthest, which count most."""
@@ -69,7 +69,7 @@ class Clusters:
         -1 for cells that are divided.
     silhouette : Measured or None
         Mean centre-based silhouette, with every row in the cluster of its nearest centre: see `Quality`. None where it was not measured: of one
-        cluster, of more than 20, of more than there are cells, and without profiles.
+        cluster, of more than 64, of more than there are cells, and without profiles. Of more than 20 its error is larger.
     release : Release
         Of which they are made.
     cuts : Cuts or None
@@ -205,11 +205,17 @@ class EveryK:
 
     def qualities(self, ks: Iterable[int] | None = None) -> Qualities:
         """Return the quality of several k; see `Release.qualities`."""
-        ks = range(1, MOST_K + 1) if ks is None else [_checked(k) for k in ks]
+        ks = range(1, self._most_measured + 1) if ks is None else [_checked(k) for k in ks]
         made = [self.clusters(k) for k in ks]
         quality, error = ([getattr(one, name) for one in made] for name in ("quality", "quality_error"))
         silhouettes = tuple(one.silhouette for one in made)
         return Qualities(np.array(list(ks), dtype=np.int64), np.array(quality), np.array(error), silhouettes)
+
+    @property
+    def _most_measured(self) -> int:
+        """Up to which k qualities are computed where nothing else is asked for: every k that was measured, and no fewer than 20."""
+        figures = self._release.figures
+        return max([MOST_K, *(() if figures is None else figures.numbers)])
 
     def hierarchy(self) -> Hierarchy:
         """Return how the cells go together; see `Release.hierarchy`."""
@@ -274,8 +280,9 @@ class EveryK:
         figures = self._release.figures
         if figures is None or k not in figures.numbers:
             return None
-        value = float(figures.silhouettes[figures.numbers.index(k)])
-        return Measured.around(value, figures.silhouettes_error, 0.0, 1.0)
+        number = figures.numbers.index(k)
+        value, error = float(figures.silhouettes[number]), float(figures.errors[number])
+        return Measured.around(value, error, 0.0, 1.0)
 
     def own_quality(self) -> Quality:
         """Return the quality of the release's own clusters."""

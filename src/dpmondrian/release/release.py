@@ -36,7 +36,7 @@ from dpmondrian.release.tree import Tree
 from dpmondrian.schema import Coordinates, Estimate, Schema
 
 FORMAT = "dpmondrian release"
-FORMAT_VERSION = 6  # the constants of plans and the keys of statements belong to it: whoever changes them raises it
+FORMAT_VERSION = 7  # the constants of plans and the keys of statements belong to it: whoever changes them raises it
 
 LARGEST_FILE = 2**26  # a longer file is not read: nobody's memory is filled by opening what a stranger sent
 _MOST_CONTAINERS = 2**17  # lists and objects; an empty one has three characters in a file and sixty bytes in memory
@@ -163,7 +163,7 @@ class Release:
         return None if self.figures is None else self._every_k.own_quality()
 
     def qualities(self, ks: Iterable[int] | None = None) -> Qualities:
-        """Return how good `clusters` are for each of several k; by default from 1 to 20, whose silhouettes are measured. Spends nothing."""
+        """Return how good `clusters` are for each of several k; by default from 1 to 20, and up to all whose silhouettes are measured. Spends nothing."""
         return self._every_k.qualities(ks)
 
     def sample(self, n_rows: int, seed: int | None = None) -> dict[str, NDArray[Any]]:

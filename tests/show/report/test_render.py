@@ -6,12 +6,14 @@ import html
 import json
 import math
 import re
+import warnings
 from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 
+from dpmondrian import DPM
 from dpmondrian.release.release import Release
 from dpmondrian.release.statement import PERSON, Account, Cost, Origin, Unit
 from dpmondrian.schema.columns import Category, Column
@@ -486,6 +488,18 @@ def test_a_strip_says_in_words_where_it_is_high(hand_made):
 
 
 RECT = r'<rect x="\d+" width="1" height="1"(?: class="(\w+)")?><title>([^<]+)</title>'
+
+
+def test_a_table_says_how_good_more_segments_are_than_the_slider_shows(mixed):
+    assert "How good 21" not in render_report(mixed)  # nothing was measured
+    rng = np.random.default_rng(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = DPM(epsilon=20.0, bounds=(0, 1), n_clusters=2, random_state=0).fit(rng.random((4000, 2)))
+    last = min(64, len(model.cells_))
+    assert last > 20
+    table = render_report(model.release_).split(f"How good 21 to {last} segments are")[1].split("</table>")[0]
+    assert [f'<th scope="row">{k}</th>' in table for k in range(20, 66)] == [20 < k <= last for k in range(20, 66)]
 
 
 def test_the_slider_goes_through_every_number_of_segments(mixed):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.dpm import LINES, PROFILES
+from dpmondrian.dpm import CATEGORY_COUNTS, LINES, PROFILES
 from dpmondrian.privacy import (
     EXPONENTIAL,
     GAUSSIAN,
@@ -41,7 +41,7 @@ The exponential mechanism then changes its mind at even odds, from half of its r
 divergence; permute-and-flip makes one candidate less likely by all of its epsilon."""
 
 _RANGE_OF_SCORES = 2
-_OF_HISTOGRAMS = (LINES, PROFILES)
+_OF_HISTOGRAMS = (CATEGORY_COUNTS, LINES, PROFILES)
 _HISTOGRAMS = {GAUSSIAN: 2, LAPLACE: 1}
 """So many histograms of the same rows are asked for at once; the person is in one bin of each. The loss of Laplace noise is not
 divided: two halves of it have a smaller divergence."""

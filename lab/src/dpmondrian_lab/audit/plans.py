@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from dpmondrian.dpm import (
+    CATEGORY_COUNTS,
     CATEGORY_PART,
-    CATEGORY_SUMS,
     CELL_COUNT,
     CELL_STEPS,
     CLIPPED_SUMS,
@@ -165,4 +165,4 @@ def _plan_sums(door: Door, step: int, cost: float, categories: bool) -> None:
     distances = DISTANCES_PART * cost
     door.extend([door.plan_draw(DISTANCES, step, distances), door.plan_draw(CLIPPED_SUMS, step, cost - distances)])
     if categories:
-        door.extend([door.plan_draw(CATEGORY_SUMS, step, for_categories)])
+        door.extend([door.plan_draw(CATEGORY_COUNTS, step, for_categories)])

@@ -398,11 +398,9 @@ class _AtTheDoor(Door):
         level: int | None,
         exact_sums: NDArray[np.int64],
         half_widths: NDArray[np.int64],
-        block_sizes: NDArray[np.int64] | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        noisy, deviations = super().box_sums(draw, level, exact_sums, half_widths, block_sizes)
-        sizes = [1] * half_widths.shape[1] if block_sizes is None else np.asarray(block_sizes).tolist()
-        asked, widths = (tuple(sizes), fingerprint(deviations)), map(tuple, half_widths.tolist())
+        noisy, deviations = super().box_sums(draw, level, exact_sums, half_widths)
+        asked, widths = (fingerprint(deviations),), map(tuple, half_widths.tolist())
         released = (noisy, deviations)
         noted: tuple[NDArray[np.int64], NDArray[np.float64]] = self._note(
             "box_sums", draw, level, exact_sums, list(widths), asked, released

@@ -259,9 +259,7 @@ def _moves(
 def _rows_moved(query: Query, change: NDArray[np.float64], allowed: Any, mechanism: str) -> float:
     """Return how many rows it takes, at what one may change, to change a group so much."""
     if query.method == "box_sums":
-        sizes: Sequence[int] = query.asked[0]
-        blocks = np.split(np.abs(change), np.cumsum(sizes)[:-1])
-        return max(_ratio(block.sum(), width) for block, width in zip(blocks, allowed, strict=True))
+        return max(_ratio(one, width) for one, width in zip(np.abs(change).tolist(), allowed, strict=True))
     if query.method == "select":
         return _ratio(float(np.ptp(change)), allowed)
     if query.method == "ball_sums" and query.asked[0] is not None:

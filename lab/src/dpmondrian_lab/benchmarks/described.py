@@ -4,7 +4,8 @@ Four questions, all at epsilon 1 with secure noise and the defaults:
 
 features   of clusters of 1,000 rows or more on real tables: are the (up to) three columns that the release says set a cluster apart those of the exact values?
 cost       what profiles cost: inertia with profiles relative to that without, on the data sets of the paper, with k and without
-quality    do the 95 % intervals of silhouette and explained variance hold the exact values of the released clusters, on real tables?
+quality    do the 95 % intervals of silhouette and explained variance hold the exact values of the released clusters, and those of the silhouettes the
+           values of every other k that was measured, on real tables?
 synthetic  KMeans on synthetic rows of a release: its inertia on true rows, relative to that of KMeans on true rows
 """
 
@@ -20,6 +21,7 @@ from sklearn.cluster import KMeans
 
 from dpmondrian import DPM
 from dpmondrian.quality import inertia
+from dpmondrian.release import MOST_K
 from dpmondrian.schema import Schema
 from dpmondrian_lab.datasets.data_set import DataSet
 from dpmondrian_lab.datasets.folders import real_keys
@@ -31,7 +33,7 @@ __all__ = ["main", "right_features"]
 LEAST_ROWS, N_FEATURES = 1_000, 3
 TIE = 0.01
 """Columns whose exact differences are this near to each other, in shares of the range, may stand for each other."""
-_STARTS = 10
+_STARTS, _MOST_ROWS = 10, 100_000
 
 
 def _fitted(data_set: DataSet, n_clusters: int | None, **parameters: object) -> DPM:
@@ -91,20 +93,40 @@ def cost(n_runs: int) -> Iterator[str]:
 
 def quality(n_runs: int) -> Iterator[str]:
     """Yield a line for each table, and one for all."""
-    yield "| table | silhouette | explained |\n|---|---|---|"
+    yield "| table | silhouette | explained | silhouettes of other k: to 20 | of more |\n|---|---|---|---|---|"
     every: list[list[bool]] = []
+    of_k: list[tuple[int, bool]] = []
     for key in real_keys():
         data_set = get(key)
         schema = data_set.bounds
         assert isinstance(schema, Schema)
         rows = data_set.scaled(np.clip(data_set.load()[0], schema.lower, schema.upper))
-        held = [
-            _holds(model, rows, data_set) for _ in range(n_runs) for model in [_fitted(data_set, data_set.n_clusters)]
-        ]
-        every += held
-        yield f"| {key} | {sum(own[0] for own in held)} of {n_runs} | {sum(own[1] for own in held)} of {n_runs} |"
-    silhouettes, explained = np.mean(every, axis=0)
-    yield f"| all | {silhouettes:.0%} | {explained:.0%} (stated 95 %) |"
+        models = [_fitted(data_set, data_set.n_clusters) for _ in range(n_runs)]
+        held = [_holds(model, rows, data_set) for model in models]
+        own_k = [one for model in models for one in _hold_of_other_k(model, rows, data_set)]
+        every, of_k = every + held, of_k + own_k
+        parts = [[own[0] for own in held], [own[1] for own in held], *_few_and_many(own_k)]
+        yield f"| {key} " + "".join(f"| {sum(part)} of {len(part)} " for part in parts) + "|"
+    shares = [*np.mean(every, axis=0), *map(np.mean, _few_and_many(of_k))]
+    yield "| all (stated 95 %) " + "".join(f"| {share:.0%} " for share in shares) + "|"
+
+
+def _few_and_many(held: list[tuple[int, bool]]) -> list[list[bool]]:
+    """Return what holds of up to 20 clusters, and of more."""
+    return [[one for k, one in held if (k > MOST_K) == is_many] for is_many in (False, True)]
+
+
+def _hold_of_other_k(model: DPM, rows: NDArray[np.float64], data_set: DataSet) -> Iterator[tuple[int, bool]]:
+    """Yield for every k that was measured whether the interval of its silhouette holds the exact value, with rows at the nearest centre."""
+    some = np.random.default_rng(0).permutation(len(rows))[:_MOST_ROWS]
+    for k in range(2, int(model.qualities().k[-1]) + 1):
+        clusters = model.clusters(k)
+        if clusters.silhouette is not None:
+            centres = data_set.scaled(clusters.centres)
+            squares = (rows[some] ** 2).sum(axis=1)[:, None] + (centres**2).sum(axis=1) - 2.0 * rows[some] @ centres.T
+            a, b = np.sqrt(np.maximum(np.partition(squares, 1, axis=1)[:, :2], 0.0)).T
+            exact = float(np.mean((b - a) / np.maximum(b, 1e-300)))
+            yield k, clusters.silhouette.low <= exact <= clusters.silhouette.high
 
 
 def _holds(model: DPM, rows: NDArray[np.float64], data_set: DataSet) -> list[bool]:

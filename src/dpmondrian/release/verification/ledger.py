@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from dpmondrian.dpm import (
     ALL_DRAWS,
-    CATEGORY_SUMS,
+    CATEGORY_COUNTS,
     CELL_COUNT,
     CLIPPED_SUMS,
     COUNT,
@@ -151,7 +151,7 @@ def _number_faults(release: Release, draws: list[PlannedDraw]) -> Iterator[str]:
     n_indicators = sum(len(category.levels) for category in release.schema.categories.values())
     widths = {
         CLIPPED_SUMS: n_columns - n_indicators,
-        CATEGORY_SUMS: n_indicators,
+        CATEGORY_COUNTS: n_indicators,
         DOMAIN_SUMS: n_columns,
         CELL_COUNT: 1,
     }
@@ -203,12 +203,10 @@ def _description_faults(release: Release, settings: Settings, plan: Plan) -> Ite
 
 def _is_noise_of_silhouettes(figures: Figures, entry: Entry, release: Release) -> bool:
     """Return whether measured silhouettes are as certain as the file says; those of a single cluster are not measured."""
-    others, is_nearest = len(figures.groups), release.partition is None
-    own, *rest = noise_of_silhouettes(
-        entry.scale, entry.mechanism == GAUSSIAN, is_nearest, others, release.tree.size[0]
-    )
+    is_gaussian, is_nearest = entry.mechanism == GAUSSIAN, release.partition is None
+    own, *rest = noise_of_silhouettes(entry.scale, is_gaussian, is_nearest, figures.numbers, release.tree.size[0])
     own = 0.0 if len(release.sizes) == 1 else own
-    return _close(figures.silhouette_error, own) and all(_close(figures.silhouettes_error, one) for one in rest)
+    return all(map(_close, [figures.silhouette_error, *figures.errors], [own, *rest]))
 
 
 def price_faults(privacy: PrivacyStatement, plan: Plan) -> Iterator[str]:

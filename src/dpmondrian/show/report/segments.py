@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dpmondrian.release import MOST_K, Clusters, Measured
+from dpmondrian.release import MOST_K, Clusters, Measured, Release
 from dpmondrian.show.report.comparison import Everyone
 from dpmondrian.show.report.drawings import Frame
 from dpmondrian.show.report.overview import Overview, overview
 from dpmondrian.show.report.selection import Shown
-from dpmondrian.show.texts.clusters import divided_text, silhouette_texts
+from dpmondrian.show.texts.clusters import divided_text, quality_text, silhouette_texts
 from dpmondrian.show.words import Words
 from dpmondrian.show.words.numbers import share_text
 
@@ -36,6 +37,15 @@ class Point:
 
 
 @dataclass(frozen=True)
+class More:
+    """How good more segments are than the slider shows."""
+
+    k: int
+    quality: str
+    silhouette: str
+
+
+@dataclass(frozen=True)
 class Segments:
     """What the section of segments shows."""
 
@@ -43,6 +53,7 @@ class Segments:
     first: int  # the k that is shown first
     n_cells: int
     frame: Frame
+    more: tuple[More, ...]  # of as many as were measured beyond the slider
 
     @property
     def path(self) -> str:
@@ -62,7 +73,18 @@ def segments(shown: Shown, every: Everyone) -> Segments | None:
         first=n_found if 1 < n_found <= MOST_K else _USUAL_K,
         n_cells=len(cells),
         frame=frame,
+        more=tuple(_more(release, shown.words)),
     )
+
+
+def _more(release: Release, words: Words) -> Iterator[More]:
+    qualities = release.qualities()
+    for k, quality, error, silhouette in zip(
+        qualities.k.tolist(), qualities.quality, qualities.error, qualities.silhouette, strict=True
+    ):
+        if k > MOST_K and silhouette is not None:
+            value, interval = silhouette_texts(silhouette, words)
+            yield More(k, quality_text(float(quality), float(error)), f"{value} ({interval})")
 
 
 def _point(shown: Shown, every: Everyone, frame: Frame, clusters: Clusters) -> Point:

@@ -51,7 +51,7 @@ _FACTS: dict[str, Text] = {
     "draw.distances": "distances",
     "draw.grid": "grid",
     "draw.lines": "lines",
-    "draw.category sums": "category sums",
+    "draw.category counts": "category counts",
     "draw.clipped sums": "clipped sums",
     "draw.cell count": "cell count",
     "draw.profiles": "profiles",
@@ -64,7 +64,7 @@ _FACTS: dict[str, Text] = {
     "use.distances": "How far rows are from their centres, to decide up to which distance they count in full.",
     "use.grid": "The number of rows in every square of a grid, to find hills that are apart.",
     "use.lines": "The number of rows along directions, to find gaps between clusters.",
-    "use.category sums": "The number of rows of each category in every cluster.",
+    "use.category counts": "The number of rows of each category in every cluster.",
     "use.clipped sums": "Refined centres: rows far from the current centre are clipped to the radius.",
     "use.cell count": "The number of rows nearest to each centre.",
     "use.profiles": "The number of rows of every cluster in the bins of every column.",
@@ -136,8 +136,8 @@ _FACTS: dict[str, Text] = {
         "{n:,} segments of about {rows} {counted}, which explain {quality} of the variance",
     ),
     "segments.divided": plural(
-        "The release holds a single cell: more segments are made by dividing it, and how {counted} lie within it is a guess.",
-        "The release holds {n:,} cells: more segments are made by dividing cells, and how {counted} lie within a cell is a guess.",
+        "The release holds a single cell: more segments are made by dividing it. How {counted} lie within it is a guess, without a measured silhouette.",
+        "The release holds {n:,} cells: more segments are made by dividing cells. How {counted} lie within a cell is a guess, without a measured silhouette.",
     ),
     "segments.segment": "segment",
     "segments.share": "share",
@@ -586,6 +586,10 @@ _REPORT: dict[str, Text] = {
         "{n} segments explain {quality} of the variance (noise error {error})",
     ),
     "report.segments.silhouette": "Silhouette: {silhouette} ({interval}).",
+    "report.segments.more": "How good {first} to {last} segments are",
+    "report.segments.more.text": (
+        "Variance explained, with its noise error, and the silhouette, with its interval. The silhouettes of more than {few} segments were measured with more noise."
+    ),
     "report.segments.part": "Showing {columns} of {all_columns} columns.",
     "report.segments.command": "For more segments, or for machines: <code>dpm clusters release.json --k {k} --json</code>",
     # Rules
