@@ -650,11 +650,12 @@ def test_concurrent_processes_never_go_over_the_total(budget, path):
     assert len(entries) == 100
 
 
-def test_concurrent_threads_never_go_over_the_total(budget):
+def test_concurrent_threads_never_go_over_the_total(budget, path):
     def charge(_):
         try:
-            return budget.charge(0.1, 0, "x")
-        except BudgetError:
+            return Budget(path, timeout=600).charge(0.1, 0, "x")
+        except BudgetError as error:
+            assert "does not allow" in str(error)
             return None
 
     with ThreadPoolExecutor(8) as pool:
