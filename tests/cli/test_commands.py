@@ -255,7 +255,7 @@ def test_one_cluster_is_not_called_clusters(dpm, people, tmp_path):
 
 @pytest.mark.slow
 def test_compare(dpm, people, tmp_path):
-    dpm("cluster", people, *BOUNDS, "--bounds", "plan=basic|premium", "--out", tmp_path / "out")
+    dpm("cluster", people, *BOUNDS, "--bounds", "plan=basic|premium", *SEED, "--out", tmp_path / "out")
     release = tmp_path / "out" / "release.json"
     told = json.loads(dpm("compare", release, people, "--json").out)
     assert told["sensitive"] is True
