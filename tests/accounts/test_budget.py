@@ -655,8 +655,7 @@ def test_concurrent_threads_never_go_over_the_total(budget, path):
         try:
             return Budget(path, timeout=600).charge(0.1, 0, "x")
         except BudgetError as error:
-            assert "does not allow" in str(error)
-            return None
+            return None if "does not allow" in str(error) else str(error)
 
     with ThreadPoolExecutor(8) as pool:
         ids = [entry for entry in pool.map(charge, range(30)) if entry]

@@ -70,7 +70,9 @@ def test_what_cluster_writes_and_prints(dpm, people, tmp_path):
     assert done.err.count("\n") == 1
     assert "These files may be published." in done.out
     release = Release.load(tmp_path / "out" / "release.json")
-    assert f"{len(release.centres)} clusters, epsilon = 1, delta = 1e-7" in done.out  # noise makes a third in 1 of 200 runs
+    assert (
+        f"{len(release.centres)} clusters, epsilon = 1, delta = 1e-7" in done.out
+    )  # noise makes a third in 1 of 200 runs
     assert release.privacy.releasable
     with (tmp_path / "out" / "centres.csv").open() as file:
         lines = list(csv.DictReader(file))
