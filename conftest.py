@@ -1,5 +1,6 @@
 """For all tests, of both distributions."""
 
+import atexit
 import builtins
 import gc
 import os
@@ -42,11 +43,7 @@ def pytest_collection():
     finally:
         gc.freeze()
         gc.enable()
-
-
-def pytest_unconfigure():
-    """Give it back: at the end of a process, libraries complain about what nobody has taken away."""
-    gc.unfreeze()
+        atexit.register(gc.unfreeze)  # at the end of a process, libraries complain about what nobody has taken away
 
 
 class Folder(pytest.Package):
@@ -68,12 +65,17 @@ TOGETHER = {
     "tests/show/report/test_browser": "Chromium",
     "tests/web/test_drive": "Chromium",
     "tests/tables/test_postgres": "Chromium",  # as test_drive needs PostgreSQL too
+    "tests/cli/test_c": "dpm",  # test_checkpoint, test_cli and test_commands
+    "tests/cli/test_endings": "dpm",
+    "tests/cli/test_faults": "dpm",
+    "tests/cli/test_plugins": "dpm",
+    "tests/cli/test_wrong_use": "dpm",
 }
 """Files that need something that takes long to start: one process runs all of them."""
 FIRST = (
     *("Spark", "Chromium"),
     "lab/tests/peers/test_peers.py",
-    "Dask",
+    *("Dask", "dpm"),
     "tests/privacy/test_neighbours.py",
     "lab/tests/peers/test_max_cover.py",
     "lab/tests/audit/test_page.py",

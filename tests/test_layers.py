@@ -48,7 +48,6 @@ WITHIN_PRIVACY = (
     "plan",
     "ledger",
     "integers",
-    "attendants",
     "mechanisms",
     "door",
 )

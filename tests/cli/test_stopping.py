@@ -20,7 +20,7 @@ command.end(signal.SIGINT)
 
 
 def test_a_command_that_drops_its_notes_while_they_are_told_loses_none():
-    done = subprocess.run([sys.executable, "-c", _STOPPED], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", _STOPPED], capture_output=True, text=True, timeout=600)
     assert done.returncode == 128 + signal.SIGINT
     assert done.stderr.splitlines() == [
         "Note: progress is saved.",

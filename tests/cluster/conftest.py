@@ -81,6 +81,9 @@ def spark(tmp_path_factory):
         "spark.python.daemon.module": "tests.cluster.spark_daemon",
         "spark.sql.warehouse.dir": str(home / "warehouse"),
         "spark.sql.shuffle.partitions": "4",
+        # A few rows are interpreted in less time than it takes to compile Java for them.
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": "0",

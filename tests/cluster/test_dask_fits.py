@@ -10,7 +10,7 @@ import pytest
 
 from dpmondrian import DPM, DataError
 from dpmondrian.accounts.checkpoint import Checkpoint
-from dpmondrian.dpm.tree import intervals
+from dpmondrian.dpm import paper
 from dpmondrian.engines import on_dask
 
 from ..engines.test_same_release import SETTINGS, columns_of, digest, parameters_of, patients  # noqa: TID252
@@ -62,7 +62,7 @@ def marks_in_logs(client):
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_any_number_of_parts_gives_the_release_of_memory(setting, monkeypatch):
-    monkeypatch.setattr(intervals, "MOST_SORTED", 1000)  # of which the paper's variant looks at a share
+    monkeypatch.setattr(paper, "MOST_SORTED", 1000)  # of which the paper's variant looks at a share
     parameters = parameters_of(setting)
     table = table_for(parameters)
     frame, expected = table.to_pandas(), digest(table, parameters)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from dpmondrian import DPM, Budget, DataError
-from dpmondrian.dpm.tree import intervals
+from dpmondrian.dpm import paper
 from dpmondrian.engines import base, on_spark
 
 from ..engines.test_same_release import columns_of, digest, parameters_of, patients  # noqa: TID252
@@ -109,7 +109,7 @@ def test_persons_on_spark_connect(connect, tmp_path, monkeypatch):
 
 
 def test_the_papers_variant_looks_at_a_share_of_one_part(spark, monkeypatch):
-    monkeypatch.setattr(intervals, "MOST_SORTED", 500)
+    monkeypatch.setattr(paper, "MOST_SORTED", 500)
     parameters = parameters_of("paper") | {"max_depth": 2}
     table = table_for(parameters)
     assert digest(in_parts(spark, table, 1), parameters) == digest(table, parameters)

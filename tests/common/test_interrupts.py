@@ -274,9 +274,10 @@ def test_an_interrupt_before_the_charge_leaves_the_budget_alone(tmp_path, monkey
     assert budget.read().entries == ()
 
 
+@pytest.mark.usefixtures("patient")
 def test_an_interrupt_under_c_code_is_not_lost(monkeypatch):
     """Raised in a function that C calls, KeyboardInterrupt would be dropped, or come out as SystemError."""
-    called_by_c, total = ctypes.CFUNCTYPE(None)(interrupt), LocalEngine.total
+    called_by_c, total = ctypes.CFUNCTYPE(None)(interrupt_and_wait), LocalEngine.total
 
     def with_c(*arguments):
         called_by_c()

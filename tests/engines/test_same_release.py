@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dpmondrian import DPM, Budget, Resources
 from dpmondrian.common import threads
-from dpmondrian.dpm.tree import intervals
+from dpmondrian.dpm import paper
 from dpmondrian.engines import coded, local
 from dpmondrian.exceptions import ParameterError
 
@@ -124,7 +124,7 @@ def test_no_division_of_the_rows_changes_a_byte(setting, n_rows, seed, sizes, n_
     order.shuffle(positions)
     shuffled = table.take(pa.array(positions, pa.int64()))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(intervals, "MOST_SORTED", 100)  # so that of some tables a share is looked at
+        patch.setattr(paper, "MOST_SORTED", 100)  # so that of some tables a share is looked at
         expected = digest(table, parameters)
         patch.setattr(threads, "_ROWS_PER_THREAD", 10)
         patch.setattr(threads.os, "cpu_count", lambda: 8)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from dpmondrian.dpm.scores.combine import Score
+from dpmondrian.dpm.scores import Score
 from dpmondrian.engines.grid import Grid
 from dpmondrian.kernels import compiled, lines, reference, scores, tiles
 from dpmondrian.kernels.reference import DROP, ERROR, MIDDLE

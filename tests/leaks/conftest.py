@@ -160,6 +160,11 @@ def marks():
     )
 
 
+def is_of_the_process(name: str) -> bool:
+    """Return whether an attribute of a log record is a number of the process or of the clock, which may be a mark by chance."""
+    return name in ("process", "thread", "created", "msecs", "relativeCreated")
+
+
 @pytest.fixture
 def told(caplog, capfd):
     """Return a function that gives all that was logged and printed since, at every level, by anybody."""
@@ -167,7 +172,10 @@ def told(caplog, capfd):
 
     def so_far() -> str:
         printed = capfd.readouterr()
-        records = [f"{record.getMessage()} {record.args!r} {vars(record)!r}" for record in caplog.records]
+        records = [
+            f"{record.getMessage()} { {name: value for name, value in vars(record).items() if not is_of_the_process(name)} }"
+            for record in caplog.records
+        ]
         caplog.clear()
         return "\n".join([printed.out, printed.err, *records])
 

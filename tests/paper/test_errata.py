@@ -14,9 +14,9 @@ from scipy.stats import norm
 
 from dpmondrian import DPM, NotReleasableWarning
 from dpmondrian.dpm.draws import COUNT
+from dpmondrian.dpm.paper import standard_gap
 from dpmondrian.dpm.plan import PAPER_SHARES, paper_offsets, paper_plan
 from dpmondrian.dpm.scores import STEPS, Score, centreness_slopes
-from dpmondrian.dpm.tree.intervals import standard_gap
 from dpmondrian.engines.grid import Grid
 from dpmondrian.quality import inertia, kmeans_distance, matching_distance
 from dpmondrian.schema.columns import Column, Schema

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dpmondrian.dpm.tree.intervals import (
+from dpmondrian.dpm.paper import (
     GAP_PERCENTILE,
     SIGMAS,
     choose_n_intervals,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from dpmondrian import DPM, Column, Schema
 from dpmondrian.dpm.paper import paper_rule
 from dpmondrian.dpm.plan import make_plan
-from dpmondrian.dpm.scores.combine import STEPS, Score, centreness, emptiness
+from dpmondrian.dpm.scores import STEPS, Score, centreness, emptiness
 from dpmondrian.engines.grid import Grid
 from dpmondrian.privacy.door import Door
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpmondrian.dpm.scores import STEPS, VarianceScore
-from dpmondrian.dpm.scores.variance import SIDE_WEIGHT, WINDOW_WEIGHT
+from dpmondrian.dpm.scores import SIDE_WEIGHT, STEPS, WINDOW_WEIGHT, VarianceScore
 
 quick = settings(derandomize=True, deadline=None, max_examples=300)
 LOWEST, HIGHEST = -STEPS - 1 - WINDOW_WEIGHT, STEPS + 1 + SIDE_WEIGHT

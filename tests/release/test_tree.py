@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpmondrian.dpm.tree.grower import GrownTree, Node, consistent_counts
+from dpmondrian.dpm.tree import GrownTree, Node, consistent_counts
 from dpmondrian.release.tree import Condition, Tree
 from dpmondrian.schema import YesNo
 from dpmondrian.show.texts.rules import condition_text

@@ -51,7 +51,7 @@ class Server:
 
     def ask(self, path, method="GET", body=None, **headers):
         """Return status, headers and text of the answer to a request that no browser has polished."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=600)
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         connection.putrequest(method, path, skip_host="Host" in named, skip_accept_encoding=True)
         data = b"" if body is None else body if isinstance(body, bytes) else body.encode()
@@ -78,7 +78,7 @@ class Server:
 
     def stop(self, number=signal.SIGTERM):
         self.process.send_signal(number)
-        self.process.wait(60)
+        self.process.wait(600)
         self.process.stdout.close()
 
 
@@ -137,7 +137,7 @@ def axe(tmp_path_factory):
     if npm is None:
         pytest.skip("axe-core comes by npm, which is not there: apt-get install npm")
     command = [npm, "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "axe-core@4"]
-    if subprocess.run(command, cwd=folder, capture_output=True, check=False, timeout=300).returncode:
+    if subprocess.run(command, cwd=folder, capture_output=True, check=False, timeout=600).returncode:
         pytest.skip("axe-core comes by npm, which cannot reach its registry.")
     code = (folder / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
 

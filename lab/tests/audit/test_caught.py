@@ -13,8 +13,8 @@ import pytest
 from dpmondrian import DPM, Column, Schema, fitting
 from dpmondrian.dpm import algorithm
 from dpmondrian.dpm.draws import INTERVAL_SIZE
-from dpmondrian.dpm.scores.combine import Score
-from dpmondrian.dpm.tree.intervals import GAP_PERCENTILE, choose_n_intervals
+from dpmondrian.dpm.paper import GAP_PERCENTILE, choose_n_intervals
+from dpmondrian.dpm.scores import Score
 from dpmondrian.privacy.door import Door
 from dpmondrian.privacy.draws import LAPLACE
 from dpmondrian.privacy.plan import Plan

@@ -7,9 +7,8 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
-from dpmondrian.dpm.scores import VarianceScore
-from dpmondrian.dpm.scores.combine import Score
-from dpmondrian.dpm.tree.intervals import choose_n_intervals, gap_score_change
+from dpmondrian.dpm.paper import choose_n_intervals, gap_score_change
+from dpmondrian.dpm.scores import Score, VarianceScore
 from dpmondrian.engines.local import LocalEngine
 from dpmondrian.exceptions import ParameterError
 from dpmondrian.schema.columns import Column, Schema

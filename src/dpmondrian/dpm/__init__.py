@@ -25,10 +25,12 @@ from dpmondrian.dpm.draws import (
 )
 from dpmondrian.dpm.finding.grids import GRID_SHARES
 from dpmondrian.dpm.merging import FEW_GROUPS, groups_for, k_means, ward_joins
+from dpmondrian.dpm.paper import GAP_PERCENTILE, SIGMAS, gap_score_change, standard_gap
 from dpmondrian.dpm.partition import Cuts, Divided, Nearest, Partition, Regions, partition_from_dict
 from dpmondrian.dpm.plan import FEW_COLUMNS, PAPER_SHARES, level_draws, make_plan, n_levels, paper_offsets, paper_plan
 from dpmondrian.dpm.profiles import Histograms
 from dpmondrian.dpm.quality import Figures, noise_of_silhouettes
+from dpmondrian.dpm.scores import Score, VarianceScore
 from dpmondrian.dpm.settings import DEFAULTS, MOST_CLUSTERS, Settings, check_columns, checked_settings
 from dpmondrian.dpm.steps import CATEGORY_PART, COUNT_PART, DISTANCES_PART, best_radius, candidate_radii
 
@@ -51,6 +53,7 @@ __all__ = [
     "FEW_COLUMNS",
     "FEW_GROUPS",
     "FINAL_SHARE",
+    "GAP_PERCENTILE",
     "GRID",
     "GRID_SHARES",
     "INTERVAL_SIZE",
@@ -63,6 +66,7 @@ __all__ = [
     "PAPER_SHARES",
     "PROFILES",
     "QUALITY",
+    "SIGMAS",
     "SPLIT",
     "Cells",
     "Clustering",
@@ -74,7 +78,9 @@ __all__ = [
     "Part",
     "Partition",
     "Regions",
+    "Score",
     "Settings",
+    "VarianceScore",
     "best_radius",
     "candidate_radii",
     "check_columns",
@@ -82,6 +88,7 @@ __all__ = [
     "cluster",
     "denoised_shares",
     "divided",
+    "gap_score_change",
     "groups_for",
     "k_means",
     "level_draws",
@@ -93,6 +100,7 @@ __all__ = [
     "partition_from_dict",
     "rows_per_cell",
     "split_rule",
+    "standard_gap",
     "variance_within",
     "ward_joins",
 ]

@@ -19,7 +19,7 @@ from dpmondrian.dpm.dividing import divided_along_axes
 from dpmondrian.dpm.draws import COUNT, SPLIT
 from dpmondrian.dpm.finding import LEAST_SHARE, find_clusters
 from dpmondrian.dpm.merging import k_means, squared_distances
-from dpmondrian.dpm.paper import domain_means, merged_leaves, paper_rule
+from dpmondrian.dpm.paper import choose_n_intervals, domain_means, merged_leaves, paper_rule
 from dpmondrian.dpm.partition import Cuts, Everything, Nearest, Partition
 from dpmondrian.dpm.plan import level_draws, n_levels
 from dpmondrian.dpm.profiles import Histograms, draw_histograms
@@ -28,8 +28,7 @@ from dpmondrian.dpm.scores import Score, VarianceScore
 from dpmondrian.dpm.settings import Settings
 from dpmondrian.dpm.shares import agreeing_cells
 from dpmondrian.dpm.steps import COUNT_PART, Centres, Groups, Stepper
-from dpmondrian.dpm.tree.grower import GrownTree, ScoreCuts, SplitRule, consistent_counts, grow
-from dpmondrian.dpm.tree.intervals import choose_n_intervals
+from dpmondrian.dpm.tree import GrownTree, ScoreCuts, SplitRule, consistent_counts, grow
 from dpmondrian.engines import Engine, Grid, Named
 from dpmondrian.privacy import Door, check_noise_fits
 from dpmondrian.schema import Schema

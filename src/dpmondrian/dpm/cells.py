@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dpmondrian.dpm.draws import COARSE_SUMS
 from dpmondrian.dpm.steps import COUNT_PART, Centres, Groups, Stepper
-from dpmondrian.dpm.tree.grower import GrownTree, Node
+from dpmondrian.dpm.tree import GrownTree, Node
 from dpmondrian.engines import Engine, Grid
 from dpmondrian.privacy import Door
 

@@ -34,7 +34,7 @@ def cut_scores(
 ):
     """Return the scores of the cuts of all nodes in turn, where each node and column begins, and the nodes' rows.
 
-    The scores are those of `dpm.scores.combine.Score.of_histogram`. `low` and `high` are the nodes' boxes, shape
+    The scores are those of `dpm.scores.Score.of_histogram`. `low` and `high` are the nodes' boxes, shape
     (n_nodes, n_columns); `slopes` the outer and inner slope of centreness, `inner_starts` where its inner branch starts.
     The cuts of a column are ``first_cut(low), first_cut(low) + stride, ...`` below `high`.
     """
@@ -77,7 +77,7 @@ def variance_scores(
 ):
     """Return the scores of the cuts of all nodes in turn, where each node and column begins, and the nodes' rows.
 
-    The scores are those of `dpm.scores.variance.VarianceScore.of_histogram`. `low` and `high` are the nodes' boxes in codes, `width` the
+    The scores are those of `dpm.scores.VarianceScore.of_histogram`. `low` and `high` are the nodes' boxes in codes, `width` the
     places per code of every column, `widest` the longest side of every box in places.
     """
     begins, all_totals = _begins(np.asarray(low), np.asarray(high), 1), np.asarray(histograms)[:, 0].sum(axis=1)

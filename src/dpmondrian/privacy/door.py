@@ -32,7 +32,6 @@ from numpy.typing import NDArray
 
 from dpmondrian.common import interrupts
 from dpmondrian.exceptions import BudgetError
-from dpmondrian.privacy.attendants import Journal
 from dpmondrian.privacy.draws import GAUSSIAN, LAPLACE, Draw
 from dpmondrian.privacy.integers import (
     LARGEST_SCALE,
@@ -42,7 +41,7 @@ from dpmondrian.privacy.integers import (
     in_whole_units,
     parts_of_unit,
 )
-from dpmondrian.privacy.ledger import Entry, Ledger
+from dpmondrian.privacy.ledger import Entry, Journal, Ledger
 from dpmondrian.privacy.mechanisms.bits import SecureBits, SeededBits
 from dpmondrian.privacy.mechanisms.sampler import Sampler
 from dpmondrian.privacy.plan import Plan, PlannedDraw

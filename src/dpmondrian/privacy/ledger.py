@@ -1,14 +1,18 @@
-"""The ledger: what was drawn, priced again from the noise that was really used."""
+"""The ledger: what was drawn, priced again from the noise that was really used; and the journal, which keeps what was released."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpmondrian.exceptions import BudgetError
 from dpmondrian.privacy.draws import Draw
 from dpmondrian.privacy.plan import Plan, PlannedDraw
 
-__all__ = ["NOT_DRAWN", "Entry", "Ledger"]
+__all__ = ["NOT_DRAWN", "Entry", "Journal", "Ledger"]
 
 NOT_DRAWN = "not drawn"
 """In place of the unit of a draw that was not needed."""
@@ -86,3 +90,15 @@ class Ledger:
         sensitivity = float(self.rows_per_person)
         scale, cost = draw.multiplier * sensitivity, 0.0 if draw.waived else draw.cost
         return Entry(draw.name, draw.level, draw.mechanism, NOT_DRAWN, sensitivity, scale, cost, 0, draw.delta)
+
+
+class Journal(Protocol):
+    """Keeps what was released, so that a run that was killed goes on without drawing it again."""
+
+    def recall(self, name: str, level: int | None, cost: float, shape: tuple[int, ...]) -> NDArray[np.int64] | None:
+        """Return what this draw released in an earlier part of the run, at this cost; None if it was not made yet."""
+        ...
+
+    def keep(self, name: str, level: int | None, cost: float, released: NDArray[np.int64]) -> None:
+        """Keep what a draw releases, so that it outlasts this process; if it raises, nobody gets to see the value."""
+        ...

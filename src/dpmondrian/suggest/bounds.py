@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from dpmondrian.accounts import Budget
 
 Suggestion: TypeAlias = "tuple[float, float] | tuple[float, float, str] | None"
-Range: TypeAlias = tuple[float, float]
 
 SMALLEST_EXPONENT, LARGEST_EXPONENT = -9, 19
 """Values below 1e-9 are counted as zero, those beyond 1e19 (more than 64-bit integers hold) as 1e19."""

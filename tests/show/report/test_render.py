@@ -20,7 +20,7 @@ from dpmondrian.schema.columns import Category, Column
 from dpmondrian.show.html import harmless_json
 from dpmondrian.show.report import guarantee, render_report
 from dpmondrian.show.report.histograms import HEIGHT, bars
-from dpmondrian.show.report.palette import DARK, LIGHT, N_LOOKS, look_of
+from dpmondrian.show.report.palette import DARK, LIGHT, look_of
 from dpmondrian.show.report.scales import axis_of_column, default_columns, leaf_boxes
 from dpmondrian.show.texts.rules import condition_text
 from dpmondrian.show.words import ENGLISH
@@ -570,7 +570,7 @@ def test_colours_stand_out(patients):
 
 
 def test_clusters_look_different():
-    assert len({look_of(cluster) for cluster in range(N_LOOKS)}) == N_LOOKS == 48
+    assert len({look_of(cluster) for cluster in range(48)}) == 48
 
 
 @pytest.mark.parametrize(

@@ -22,9 +22,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.common.checks import check_integer
-from dpmondrian.dpm import COUNT, DOMAIN_SUMS, INTERVAL_SIZE, PAPER_SHARES, SPLIT, paper_offsets, paper_plan
-from dpmondrian.dpm.scores import Score
-from dpmondrian.dpm.tree import GAP_PERCENTILE, SIGMAS, standard_gap
+from dpmondrian.dpm import (
+    COUNT,
+    DOMAIN_SUMS,
+    GAP_PERCENTILE,
+    INTERVAL_SIZE,
+    PAPER_SHARES,
+    SIGMAS,
+    SPLIT,
+    Score,
+    paper_offsets,
+    paper_plan,
+    standard_gap,
+)
 from dpmondrian.schema import Bounds
 from dpmondrian_lab.audit.neighbours import Pair
 from dpmondrian_lab.peers.base import Centres, Peer, PeerSettings

@@ -18,7 +18,7 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 from dpmondrian import DPM
-from dpmondrian.dpm.tree import standard_gap
+from dpmondrian.dpm import standard_gap
 from dpmondrian.exceptions import NotReleasableWarning
 from dpmondrian.quality import evaluate
 from dpmondrian_lab.datasets import DataSet, get, reference_centres

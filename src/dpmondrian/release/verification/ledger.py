@@ -21,11 +21,12 @@ from dpmondrian.dpm import (
     QUALITY,
     SPLIT,
     Figures,
+    Score,
     Settings,
+    VarianceScore,
+    gap_score_change,
     noise_of_silhouettes,
 )
-from dpmondrian.dpm.scores import Score, VarianceScore
-from dpmondrian.dpm.tree import gap_score_change
 from dpmondrian.exceptions import BudgetError
 from dpmondrian.privacy import GAUSSIAN, NOT_DRAWN, Draw, Entry, Kind, Plan, PlannedDraw
 from dpmondrian.release.statement import PrivacyStatement

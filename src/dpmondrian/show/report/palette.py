@@ -21,8 +21,6 @@ DARK = (
 
 _N_SHAPES = 4
 
-N_LOOKS = len(LIGHT) * _N_SHAPES  # number of clusters that look different
-
 
 def look_of(cluster: int) -> tuple[int, int]:
     """Return the number of the colour of a cluster, and that of its shape."""

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpmondrian.dpm.tree.grower import Node, NodeHistograms
+from dpmondrian.dpm.tree import Node, NodeHistograms
 from dpmondrian.engines.base import Splits
 from dpmondrian.engines.grid import Grid
 from dpmondrian.engines.local import LocalEngine

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.dpm.draws import COUNT, SPLIT
-from dpmondrian.dpm.scores.combine import NodeCuts
+from dpmondrian.dpm.scores import NodeCuts
 from dpmondrian.engines import Engine, Grid, Splits
 from dpmondrian.privacy import Door
 
