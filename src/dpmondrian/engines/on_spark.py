@@ -202,7 +202,7 @@ class SparkEngine(Engine):
         # A task takes longer to begin than to look at a block of rows. But parts that are joined do not stay with one worker.
         self._n_tasks = max(1, min(counted.n_parts, self._n_rows // PART_ROWS))
         self._all = self._coded if self._n_tasks == counted.n_parts else self._coded.coalesce(self._n_tasks)
-        self._index = None
+        self._index, self._fit = None, secrets.randbits(63)
         return self._n_rows
 
     def total(self, question: Question) -> NDArray[np.int64]:
@@ -228,7 +228,7 @@ class SparkEngine(Engine):
         `blocks` has the columns of `given`. If codes are among them, none is missing.
         """
         session, n_answers, total = self._frame.sparkSession, self._n_tasks, question.zero()
-        make = partial(_answered, self._grid, _worker_bytes(session) // 2, question, tuple(self._moves))
+        make = partial(_answered, self._grid, self._fit, _worker_bytes(session) // 2, question, tuple(self._moves))
         answers = _made_of_tasks(blocks, given, make, _ANSWER_OF_ROWS)
         while n_answers > FAN_IN and n_answers * total.nbytes > _COLLECTED_BYTES:
             n_answers = -(-n_answers // FAN_IN)
@@ -450,30 +450,39 @@ def _blocks(coding: Coding, tables: Tables, grid: Grid, most_bytes: int, batches
 
 
 class _Held:
-    """Rows that this process holds by the numbers of their blocks: those that were last asked for, up to a number of bytes.
+    """Rows of the fit that this process was last asked for, by the numbers of their blocks: the first ones, up to a number of bytes.
 
     They are forgotten when nothing was asked for a while, if the process lives on.
     """
 
     def __init__(self) -> None:
-        self._rows: dict[int, PlacedRows] = {}
         self._timer: Timer | None = None
+        self._forget()
 
-    def get(self, number: int) -> PlacedRows | None:
+    def _forget(self) -> None:
+        self._fit: int | None = None
+        self._rows: dict[int, PlacedRows] = {}
+        self._n_bytes = 0
+
+    def get(self, fit: int, block: int) -> PlacedRows | None:
         """Return the rows of a block, or None if they are not held."""
-        return self._rows.get(number)
+        return self._rows.get(block) if fit == self._fit else None
 
-    def put(self, number: int, rows: PlacedRows, most_bytes: int) -> None:
+    def put(self, fit: int, block: int, rows: PlacedRows, most_bytes: int) -> None:
         """Hold the rows of a block, if they fit."""
-        others = sum(held.n_bytes for other, held in self._rows.items() if other != number)
-        if others + rows.n_bytes <= most_bytes:
-            self._rows[number] = rows
+        if fit != self._fit:
+            self._forget()
+            self._fit = fit
+        before = self._rows.get(block)
+        n_bytes = self._n_bytes + rows.n_bytes - (0 if before is None else before.n_bytes)
+        if n_bytes <= most_bytes:
+            self._rows[block], self._n_bytes = rows, n_bytes
 
     def for_now(self) -> None:
         """Forget everything unless something is asked for within a minute."""
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = Timer(_SECONDS_HELD, self._rows.clear)
+        self._timer = Timer(_SECONDS_HELD, self._forget)
         self._timer.daemon = True
         self._timer.start()
 
@@ -482,17 +491,17 @@ _HELD = _Held()
 
 
 def _answered(
-    grid: Grid, most_held: int, question: Question, moves: Sequence[Move], batches: Batches
+    grid: Grid, fit: int, most_held: int, question: Question, moves: Sequence[Move], batches: Batches
 ) -> Iterator[dict[str, Any]]:
-    """Yield the answer of a part."""
+    """Yield the answer of a part. Where blocks come without codes, it is that of those which this process holds."""
     total, n_rows, not_held = question.zero(), 0, []
     for number, block in _numbered_blocks(grid, batches):
-        rows = _HELD.get(number) or (None if block is None else PlacedRows.of(block))
+        rows = _HELD.get(fit, number) or (None if block is None else PlacedRows.of(block))
         if rows is None:
             not_held.append(number)
             continue
         rows = rows.after(moves, question.needs_rests)
-        _HELD.put(number, rows, most_held)
+        _HELD.put(fit, number, rows, most_held)
         rows.add_answer(question, total)
         n_rows += len(rows.node)
     _HELD.for_now()
