@@ -2,6 +2,7 @@
 
 import decimal
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -90,14 +91,13 @@ def test_lost_executors_change_nothing(spark, executors, many_tasks, tmp_path, m
 
 
 def test_persons_on_spark_connect(connect, tmp_path, monkeypatch):
-    n_answers, collected = [], on_spark._collected
+    n_answers, checked = [], on_spark._checked_rows
 
-    def noting(answers):
-        found = collected(answers)
-        n_answers.append(len(found))
-        return found
+    def noting(rows):
+        n_answers.append(len(rows))
+        return checked(rows)
 
-    monkeypatch.setattr(on_spark, "_collected", noting)
+    monkeypatch.setattr(on_spark, "_checked_rows", noting)
     parameters = parameters_of("persons, drop") | {"rows_per_person": 2, "max_depth": 3}
     table = table_for(parameters)
     connect.conf.set("spark.sql.shuffle.partitions", "50")
@@ -106,6 +106,61 @@ def test_persons_on_spark_connect(connect, tmp_path, monkeypatch):
     assert times_made(tmp_path) == 3  # so questions find the coded rows in the cache
     assert set(n_answers) == {1}  # so small parts were joined
     assert connect.conf.getAll == before | {JOINS_PARTS: "false"}
+
+
+@pytest.fixture
+def given(monkeypatch):
+    """Return a list that gets the columns that tasks are given, of every table from which an answer is made."""
+    noted, answer = [], on_spark.SparkEngine._answer
+
+    def noting(self, blocks, given, question):
+        noted.append(given)
+        return answer(self, blocks, given, question)
+
+    monkeypatch.setattr(on_spark.SparkEngine, "_answer", noting)
+    return noted
+
+
+def test_rows_travel_to_each_worker_once(spark, given):
+    """There are two executors with one worker each, and either may get the only task."""
+    table = groups()
+    assert digest(in_parts(spark, table, 3), PARAMETERS) == digest(table, PARAMETERS)
+    assert given[0] is on_spark._BLOCKS
+    assert given.count(on_spark._BLOCKS) <= 2 < given.count(on_spark._INDEX)
+
+
+def test_rows_that_no_worker_holds_travel_every_time(spark, many_tasks, given, monkeypatch):
+    monkeypatch.setattr(on_spark, "_worker_bytes", lambda session: 0)
+    monkeypatch.setattr(on_spark, "_MOST_IN_VAIN", 2)
+    parameters = PARAMETERS | {"max_depth": 2, "profiles": False}
+    table = groups()
+    assert digest(in_parts(spark, table, 2), parameters) == digest(table, parameters)
+    assert given.count(on_spark._INDEX) == 2
+    assert given.count(on_spark._BLOCKS) > 3
+
+
+def test_blocks_that_were_made_again_meanwhile_are_not_left_out(spark, given, monkeypatch):
+    """Answers of fewer rows than there are count for nothing: all blocks are asked."""
+    answer, n_short = on_spark.SparkEngine._answer, []
+
+    def short(self, blocks, given, question):
+        total, n_rows, missing = answer(self, blocks, given, question)
+        if given is on_spark._INDEX and not n_short:
+            n_short.append(n_rows)
+            return total // 2, n_rows // 2, []
+        return total, n_rows, missing
+
+    monkeypatch.setattr(on_spark.SparkEngine, "_answer", short)
+    parameters = PARAMETERS | {"max_depth": 1, "profiles": False}
+    table = groups()
+    assert digest(in_parts(spark, table, 1), parameters) == digest(table, parameters)
+    assert n_short
+
+
+@pytest.mark.parametrize(("text", "n_bytes"), [("512m", 2**29), ("2g", 2**31), ("64", 2**26), ("1kb", 2**10), ("?", 0)])
+def test_memory_of_workers(text, n_bytes):
+    assert on_spark._worker_bytes(SimpleNamespace(conf={on_spark._WORKER_MEMORY: text})) == n_bytes
+    assert on_spark._worker_bytes(None) == 2**29
 
 
 def test_the_papers_variant_looks_at_a_share_of_one_part(spark, monkeypatch):

@@ -7,9 +7,10 @@ from dpmondrian.common import threads
 from dpmondrian.engines import coded, local
 from dpmondrian.engines import questions as ask
 from dpmondrian.engines.base import Splits
+from dpmondrian.engines.coded import CodedBlock
 from dpmondrian.engines.grid import Grid
 from dpmondrian.engines.local import LocalEngine
-from dpmondrian.engines.questions import answer
+from dpmondrian.engines.placed import PlacedRows
 from dpmondrian.engines.store import Resources
 from dpmondrian.exceptions import DataError, ParameterError
 from dpmondrian.kernels import reference
@@ -160,14 +161,24 @@ def test_a_block_that_is_made_anew_is_brought_to_where_it_was():
     """Moves that were saved up, or made again from the beginning, lead to the same nodes as one after the other."""
     with engine_of(some_rows(203)) as engine:
         engine.encode(GRID)
-        block = engine._block(engine._parts[0], needs_rests=True)
         question = ask.BoxSums([0, 1, 2], np.zeros((3, 4), dtype=np.int64))
+        of_codes = ask.Histograms([0, 1, 2], 4, GRID.most_codes)
+        part = engine._parts[0]
+        codes, rests = part.codes.get().copy(), part.rests.get().copy()
+        anew = followed = PlacedRows.of(CodedBlock.of(GRID, codes, rests))
         regroups = [lambda: engine.regroup(CENTRES[3:]), lambda: engine.regroup(CENTRES[:3])]
         for move in (lambda: None, lambda: engine.route(first_cut()), *regroups):
             move()
-            total = question.zero()
-            answer(question, engine.moves_since(), block, total)
-            assert np.array_equal(total, engine.total(question))
+            for asked in (of_codes, question, of_codes):
+                expected = engine.total(asked)
+                followed = followed.after(engine._moves, asked.needs_rests)
+                for placed in (followed, anew.after(engine._moves, asked.needs_rests)):
+                    total = asked.zero()
+                    placed.add_answer(asked, total)
+                    assert np.array_equal(total, expected)
+            assert followed.n_bytes <= anew.n_bytes
+        assert not anew.node.any()
+        assert not anew.block.is_by_row
         kinds = [type(move) for move in engine.moves_since()]
         assert kinds == [Splits, ask.ToNearest]  # of the ways to nearest centres only the last one counts
 

@@ -81,19 +81,8 @@ class Engine(ABC):
         """Return the sum of a question's answers over all blocks of rows, after all moves so far."""
 
     def moves_since(self, n_done: int = 0) -> Sequence[Move]:
-        """Return the moves that bring a row to its node if `n_done` of them were made: the others, or fewer that do the same.
-
-        Where a row is after it went to its nearest centre does not depend on where it was before, so only the last such move
-        counts. Cuts before it stay: rows that lie together find their centre sooner. Nothing that was before rows began anew counts.
-        """
-        moves = self._moves[n_done:]
-        anew = max(
-            (i for i, move in enumerate(moves) if isinstance(move, ask.AllTogether | ask.CutAndName | ask.ByMap)),
-            default=0,
-        )
-        moves = moves[anew:]
-        last = max((i for i, move in enumerate(moves) if isinstance(move, ask.ToNearest)), default=0)
-        return [move for move in moves[:last] if not isinstance(move, ask.ToNearest | ask.Named)] + moves[last:]
+        """Return the moves that bring a row to its node if `n_done` of them were made; see `questions.moves_since`."""
+        return ask.moves_since(self._moves, n_done)
 
     def histograms(self, nodes: list[int]) -> NDArray[np.int64]:
         """Return rows per node, column and code, shape (n_nodes, n_columns, most_codes)."""

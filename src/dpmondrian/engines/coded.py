@@ -137,10 +137,29 @@ class CodedBlock:
         """Memory that the rows take as kernels take them."""
         return 2 * self.n_rows * int(cells_of(len(self.code_step)))
 
-    def by_row(self, order: NDArray[np.uint32] | None = None) -> CodedBlock:
-        """Return a block that has its rows as kernels take them, in this order: for several questions, or moves and a question."""
-        rows = self.rows if order is None else by_row(self.coded, order)
-        return CodedBlock(self._codes, self._rests, self.code_step, self.rest_step, rows)
+    @property
+    def code_bytes(self) -> int:
+        """Memory that the codes and rests take."""
+        return sum(values.nbytes for values in (self._codes, self._rests) if values is not None)
+
+    @property
+    def is_by_row(self) -> bool:
+        """Whether the rows are there as kernels take them."""
+        return self._rows is not None
+
+    def by_row(self) -> CodedBlock:
+        """Return a block that has its rows as kernels take them: for several questions, or moves and a question."""
+        return CodedBlock(self._codes, self._rests, self.code_step, self.rest_step, self.rows)
+
+    def only_rows(self, order: NDArray[np.uint32]) -> CodedBlock:
+        """Return a block of the rows in this order as kernels take them, without codes and rests."""
+        return CodedBlock(None, None, self.code_step, self.rest_step, by_row(self.coded, order))
+
+    def afresh(self) -> CodedBlock:
+        """Return the same block without codes and rests that it once worked out of its rows."""
+        if self._rows is None:
+            return self
+        return CodedBlock(None, None, self.code_step, self.rest_step, self._rows)
 
     def places(self) -> NDArray[np.float64]:
         """Return the rows' places, shape (n_columns, n_rows)."""

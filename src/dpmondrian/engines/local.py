@@ -17,9 +17,9 @@ from dpmondrian.engines.coded import CodedBlock, coded_blocks
 from dpmondrian.engines.gaps import SortedColumns, sampled_columns
 from dpmondrian.engines.grid import Grid
 from dpmondrian.engines.limits import limited_stream
+from dpmondrian.engines.placed import node_by_node
 from dpmondrian.engines.questions import Move, Question
 from dpmondrian.engines.store import Kept, Resources, Store
-from dpmondrian.kernels.tiles import order_rows
 from dpmondrian.schema import Coordinates
 from dpmondrian.tables import PART_ROWS, PersonLimit, Progress, Stream, Table
 
@@ -105,13 +105,6 @@ def _pieces(rows: Table | Stream, reading: Progress | None = None) -> Iterator[C
         return rows.pieces(reading)
     starts = range(0, rows.n_rows, PART_ROWS)
     return (partial(rows.between, start, start + PART_ROWS) for start in starts)
-
-
-def _node_by_node(node: NDArray[np.int16]) -> NDArray[np.uint32]:
-    """Return the order of rows in which those of a node lie together."""
-    n_nodes = 1 + int(node.max(initial=0))
-    order: NDArray[np.uint32] = order_rows(node, np.arange(n_nodes, dtype=np.int16), n_nodes)[0]
-    return order
 
 
 class LocalEngine(Engine):
@@ -209,10 +202,10 @@ class LocalEngine(Engine):
         if not needs_rests:
             return CodedBlock.of(self._grid, codes, np.empty((0, codes.shape[1]), dtype=np.uint8))
         block, node = CodedBlock.of(self._grid, codes, part.rests.get()), part.node.get()
-        order = _node_by_node(node)
+        order = node_by_node(node)
         if not self._store.exchanged((part.codes, part.rests), block.row_bytes + order.nbytes):
             return block.by_row()
-        part.rows, part.order = block.by_row(order).rows, order
+        part.rows, part.order = block.only_rows(order).rows, order
         part.node.put(node[order])
         return CodedBlock.of(self._grid, None, None, part.rows)
 

@@ -1,7 +1,7 @@
-"""Rows in a Dask DataFrame or Array: coded blocks live on the workers, only questions and sums of integers travel.
+"""Rows in a Dask DataFrame or Array: coded rows live on the workers, only questions and sums of integers travel.
 
-A worker that is lost takes its blocks along; Dask makes them again from the table. Since questions carry all moves, and no
-noise is drawn on workers, that changes nothing.
+A worker remembers where its rows are, so it makes each move once. If it is lost, Dask makes its rows again from the table. Since
+questions carry all moves, and no noise is drawn on workers, that changes nothing.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 from dpmondrian.common.interrupts import cancelled_by_a_stop
 from dpmondrian.engines.base import Engine
-from dpmondrian.engines.coded import CodedBlock
 from dpmondrian.engines.gaps import SortedColumns
 from dpmondrian.engines.grid import Grid
+from dpmondrian.engines.placed import PlacedPart, PlacedRows
 from dpmondrian.engines.questions import Move, Question
-from dpmondrian.engines.remote import Coding, HashedRows, added, answered, guarded, in_groups, raised
+from dpmondrian.engines.remote import Coding, HashedRows, added, guarded, in_groups, raised
 from dpmondrian.engines.store import Resources
 from dpmondrian.exceptions import DataError
 from dpmondrian.schema import Coordinates
@@ -146,14 +146,12 @@ class DaskEngine(Engine):
         """Code the rows on the workers, and keep them there."""
         coding, sent_grid = _sent(self._coding), _sent(grid)
         self._coded = raised(guarded(persist, *(_task(_blocks, coding, part, sent_grid) for part in self._parts)))
-        return int(_computed(_reduced(added, [_task(_n_rows, blocks) for blocks in self._coded])))
+        return int(_computed(_reduced(added, [_task(_n_rows, part) for part in self._coded])))
 
     def total(self, question: Question) -> NDArray[np.int64]:
         """Return the sum of a question's answers over all blocks."""
-        asked = _sent(_Asked(question, tuple(self.moves_since())))
-        total: NDArray[np.int64] = _computed(
-            _reduced(added, [_task(_answered, blocks, asked) for blocks in self._coded])
-        )
+        asked = _sent(_Asked(question, tuple(self._moves)))
+        total: NDArray[np.int64] = _computed(_reduced(added, [_task(_answered, part, asked) for part in self._coded]))
         return total
 
 
@@ -212,7 +210,7 @@ def _futures(tasks: Any) -> Sequence[Any]:
 
 @dataclass(frozen=True)
 class _Asked:
-    """A question, and the moves that bring rows to their nodes before it is answered."""
+    """A question, and all moves that bring rows to their nodes before it is answered."""
 
     question: Question
     moves: tuple[Move, ...]
@@ -231,16 +229,16 @@ def _table(coding: Coding, part: Any) -> Table:
     return part if isinstance(part, Table) else coding.reader.table(part)
 
 
-def _blocks(coding: Coding, part: Any, grid: Grid) -> list[CodedBlock]:
-    return coding.blocks(_table(coding, part), grid)
+def _blocks(coding: Coding, part: Any, grid: Grid) -> PlacedPart:
+    return PlacedPart([PlacedRows.of(block) for block in coding.blocks(_table(coding, part), grid)])
 
 
-def _n_rows(blocks: Sequence[CodedBlock]) -> NDArray[np.int64]:
-    return np.array(sum(block.n_rows for block in blocks), dtype=np.int64)
+def _n_rows(part: PlacedPart) -> NDArray[np.int64]:
+    return np.array(part.n_rows, dtype=np.int64)
 
 
-def _answered(blocks: Sequence[CodedBlock], asked: _Asked) -> NDArray[np.int64]:
-    return answered(blocks, asked.question, asked.moves)
+def _answered(part: PlacedPart, asked: _Asked) -> NDArray[np.int64]:
+    return part.answer(asked.question, asked.moves)
 
 
 def _columns(coding: Coding, part: Any, share: float) -> SortedColumns:

@@ -1,16 +1,23 @@
 """Rows in a Spark DataFrame: coded blocks are cached by the executors, only questions and sums of integers travel.
 
+Between the cache and Python, rows would travel for every question. So Python workers hold blocks, too, and remember where their rows are:
+a question first goes to what they hold, and then, with the blocks, to what they do not.
+
 Only the DataFrame interface is used, so Spark Connect works too. An executor that is lost takes its blocks along; Spark makes
 them again from the table. Since questions carry all moves, and no noise is drawn on executors, that changes nothing.
 """
 
 from __future__ import annotations
 
+import re
+import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
+from itertools import repeat
+from threading import Timer
 from typing import Any, TypeAlias, TypeVar
 from uuid import uuid4
 
@@ -23,6 +30,7 @@ from dpmondrian.engines.base import Engine
 from dpmondrian.engines.coded import CodedBlock
 from dpmondrian.engines.gaps import SortedColumns
 from dpmondrian.engines.grid import Grid
+from dpmondrian.engines.placed import PlacedRows
 from dpmondrian.engines.questions import Move, Question
 from dpmondrian.engines.remote import (
     FAN_IN,
@@ -30,7 +38,6 @@ from dpmondrian.engines.remote import (
     Failure,
     HashedRows,
     added,
-    answered,
     failure_of,
     guarded,
     raised,
@@ -48,11 +55,21 @@ _RECORD_BYTES = 2**24
 _COLLECTED_BYTES = 2**24
 """Answers up to this are added up by the driver: a stage that does it on the executors takes half a second."""
 
+_WORKER_MEMORY = "spark.python.worker.memory"
+"""How much each Python worker may use to aggregate, says Spark. Half of it is for the rows that it holds."""
+
+_SECONDS_HELD = 60.0
+"""After the last question to a worker."""
+
+_MOST_IN_VAIN = 8
+"""So many questions may find less than half of the rows held; then all blocks are sent at once."""
+
 _NAMES_OF_TYPES = {
     pa.binary(): "binary",
     pa.int64(): "bigint",
     pa.string(): "string",
     pa.list_(pa.float64()): "array<double>",
+    pa.list_(pa.int64()): "array<bigint>",
 }
 
 
@@ -75,8 +92,10 @@ class _Output:
 
 
 _ANSWER = _Output(answer=pa.binary())
+_ANSWER_OF_ROWS = _Output(answer=pa.binary(), n_rows=pa.int64(), not_held=pa.list_(pa.int64()))
 _COLUMNS = _Output(number=pa.int64(), values=pa.binary(), counts=pa.binary())
-_BLOCKS = _Output(codes=pa.binary(), rests=pa.binary(), n_rows=pa.int64())
+_INDEX = _Output(block=pa.int64(), n_rows=pa.int64())
+_BLOCKS = _Output(codes=pa.binary(), rests=pa.binary(), n_rows=pa.int64(), block=pa.int64())
 _HASHED = _Output(person=pa.int64(), person_too=pa.int64(), row=pa.int64(), numbers=pa.list_(pa.float64()))
 
 _COUNTS = ("sum(n_rows) n_rows", "max(failure) failure", "count(distinct part) n_parts")
@@ -130,11 +149,15 @@ def _without_rows(frame: Any) -> Any:
 
 
 class SparkEngine(Engine):
-    """Answers the questions of `base.Engine` by tasks on Spark's executors, which add up large answers in a tree."""
+    """Answers the questions of `base.Engine` by tasks on Spark's executors, which add up large answers in a tree.
+
+    Every block has a random number, another one when it is made again. So what a worker holds under that number is what Spark holds.
+    """
 
     def __init__(self, frame: Any, coding: Coding, head: Table, limit: PersonLimit | None) -> None:
         super().__init__()
         self._coding = coding
+        self._frame = frame
         self._tables: Tables = partial(_tables, coding.reader, frame.columns)
         # Spark would take a dot in a name for the field of a column, so executors see numbered columns.
         self._map_rows = partial(_mapped, frame.toDF(*map(str, range(len(frame.columns)))), False)
@@ -143,7 +166,9 @@ class SparkEngine(Engine):
             self._tables = partial(_limited, head, limit.most)
             self._map_rows = partial(_mapped, hashed, True)
         self._coded: Any = None
-        self._n_tasks = 1
+        self._all: Any = None
+        self._index: Any = None
+        self._n_rows = self._n_tasks = self._n_in_vain = 0
 
     def __exit__(self, *_: object) -> None:
         self._forget()
@@ -151,14 +176,17 @@ class SparkEngine(Engine):
     def _forget(self) -> None:
         if self._coded is not None:
             self._coded.unpersist()
-        self._coded = None
+        self._coded = self._all = self._index = None
 
     def gap_counts(self, thresholds: NDArray[np.float64], share: float) -> tuple[NDArray[np.int64], int]:
         """Return how many gaps of a share of the rows are within each threshold, and their number."""
         columns = self._map_rows(partial(_sorted_columns, self._coding, self._tables, share), _COLUMNS)
         # All of a column comes to one task.
         answers = _mapped(columns.repartition("number"), True, partial(_gap_counts, thresholds), _ANSWER)
-        counts = sum(_collected(answers), np.zeros(len(thresholds) + 1, dtype=np.int64))
+        counts = sum(
+            (np.frombuffer(row["answer"], dtype=np.int64) for row in _checked_rows(_done(_rows, answers))),
+            np.zeros(len(thresholds) + 1, dtype=np.int64),
+        )
         return counts[:-1], int(counts[-1])
 
     def _encode(self, grid: Grid) -> int:
@@ -170,29 +198,84 @@ class SparkEngine(Engine):
         [counted] = _done(_rows, numbered.selectExpr(*_COUNTS))
         if counted.failure is not None:
             raise DataError(counted.failure)
-        n_rows = int(counted.n_rows or 0)
-        # A task takes longer to begin than to look at a block of rows.
-        self._n_tasks = max(1, min(counted.n_parts, n_rows // PART_ROWS))
-        return n_rows
+        self._n_rows, self._n_in_vain = int(counted.n_rows or 0), 0
+        # A task takes longer to begin than to look at a block of rows. But parts that are joined do not stay with one worker.
+        self._n_tasks = max(1, min(counted.n_parts, self._n_rows // PART_ROWS))
+        self._all = self._coded if self._n_tasks == counted.n_parts else self._coded.coalesce(self._n_tasks)
+        self._index, self._fit = None, secrets.randbits(63)
+        return self._n_rows
 
     def total(self, question: Question) -> NDArray[np.int64]:
         """Return the sum of a question's answers over all blocks."""
-        from pyspark.sql import functions
+        if self._index is None:  # the first question after rows were coded
+            self._index = _planned_once(self._all.select("block", "n_rows", "failure"))
+        elif self._n_in_vain < _MOST_IN_VAIN:
+            total, n_rows, not_held = self._answer(self._index, _INDEX, question)
+            if 2 * n_rows < self._n_rows:
+                self._n_in_vain += 1
+            if not_held:
+                others = self._all.where(self._all["block"].isin(not_held))
+                of_others, n_others, _ = self._answer(_planned_once(others), _BLOCKS, question)
+                total, n_rows = total + of_others, n_rows + n_others
+            if n_rows == self._n_rows:
+                return total
+            # Blocks were lost, and made again with other numbers, between the two.
+        return self._answer(_planned_once(self._all), _BLOCKS, question)[0]
 
-        moves = list(self.moves_since())
-        needs_rests = question.needs_rests or any(move.needs_rests for move in moves)
-        names = ["codes", *(["rests"] if needs_rests else []), "n_rows", "failure"]
-        blocks = self._coded.select(*names).coalesce(self._n_tasks)
-        answers = _mapped(blocks, True, partial(_answered, self._grid, question, moves), _ANSWER)
-        total, n_answers = question.zero(), self._n_tasks
+    def _answer(self, blocks: Any, given: _Output, question: Question) -> tuple[NDArray[np.int64], int, list[int]]:
+        """Return an answer, of how many rows it is, and the numbers of blocks that are missing, for no worker held them.
+
+        `blocks` has the columns of `given`. If codes are among them, none is missing.
+        """
+        session, n_answers, total = self._frame.sparkSession, self._n_tasks, question.zero()
+        make = partial(_answered, self._grid, self._fit, _worker_bytes(session) // 2, question, tuple(self._moves))
+        answers = _made_of_tasks(blocks, given, make, _ANSWER_OF_ROWS)
         while n_answers > FAN_IN and n_answers * total.nbytes > _COLLECTED_BYTES:
             n_answers = -(-n_answers // FAN_IN)
-            # By the number of the task: were answers dealt out in turn, a task that runs again might deal otherwise.
-            dealt = answers.repartition(n_answers, functions.spark_partition_id())
-            answers = _mapped(dealt, True, _added, _ANSWER)
-        for answer in _collected(answers):
-            total += answer.reshape(total.shape)
-        return total
+            answers = _made_of_tasks(_dealt(answers, n_answers), _ANSWER_OF_ROWS, _added, _ANSWER_OF_ROWS)
+        rows = _checked_rows(_done(_rows, answers, session))
+        for row in rows:
+            total += np.frombuffer(row["answer"], dtype=np.int64).reshape(total.shape)
+        return total, sum(row["n_rows"] for row in rows), [number for row in rows for number in row["not_held"]]
+
+
+def _planned_once(frame: Any) -> Any:
+    """Return a table as an RDD where there are any: Spark plans a query anew every time, which takes longer than most answers."""
+    with suppress(Exception):  # Spark Connect has none, and some services forbid them
+        return frame.rdd
+    return frame
+
+
+def _is_rdd(table: Any) -> bool:
+    return not hasattr(type(table), "mapInArrow")
+
+
+def _made_of_tasks(table: Any, given: _Output, make: Made, output: _Output) -> Any:
+    """Return what a function makes of what other tasks returned, as such a table."""
+    if _is_rdd(table):
+        return table.mapPartitions(partial(_mapped_rows, given, make, output))
+    return _mapped(table, True, make, output)
+
+
+def _dealt(answers: Any, n_parts: int) -> Any:
+    """Return answers in fewer parts.
+
+    By the number of the task: were they dealt out in turn, a task that runs again might deal otherwise.
+    """
+    if _is_rdd(answers):
+        return answers.mapPartitionsWithIndex(_numbered).partitionBy(n_parts, int).values()
+    from pyspark.sql import functions
+
+    return answers.repartition(n_parts, functions.spark_partition_id())
+
+
+def _worker_bytes(session: Any) -> int:
+    """Return how much memory a Python worker may use, by Spark's settings."""
+    text = "512m"
+    with suppress(Exception):  # some services do not tell
+        text = session.conf.get(_WORKER_MEMORY, text)
+    found = re.fullmatch(r"(\d+)([kmgt]?)b?", text.strip().lower())
+    return int(found[1]) * 2 ** (10 * (1 + "kmgt".index(found[2] or "m"))) if found else 0
 
 
 def _mapped(frame: Any, of_tasks: bool, make: Made, output: _Output) -> Any:
@@ -224,10 +307,10 @@ def _persisted(frame: Any) -> Any:
             settings.set(joins_parts, before)
 
 
-def _done(action: Callable[[Any], Any], frame: Any) -> Any:
+def _done(action: Callable[[Any], Any], table: Any, session: Any = None) -> Any:
     """Return what an action returns that Spark carries out. It may fail in the caller's own query, which made the table."""
-    with _cancellable(frame.sparkSession):
-        return raised(guarded(action, frame))
+    with _cancellable(session or table.sparkSession):
+        return raised(guarded(action, table))
 
 
 def _rows(frame: Any) -> Any:
@@ -282,10 +365,11 @@ def _is_connect(session: Any) -> bool:
     return ".connect." in type(session).__module__
 
 
-def _collected(answers: Any) -> list[NDArray[np.int64]]:
-    """Return the answers of a few tasks."""
-    rows = _done(_rows, answers)
-    return [np.frombuffer(raised(Failure(row.failure) if row.failure else row.answer), dtype=np.int64) for row in rows]
+def _checked_rows(rows: Sequence[Any]) -> Sequence[Any]:
+    """Return what tasks returned, or raise their failure."""
+    for row in rows:
+        raised(Failure(row["failure"]) if row["failure"] else None)
+    return rows
 
 
 # All that follows runs on executors.
@@ -357,31 +441,111 @@ def _blocks(coding: Coding, tables: Tables, grid: Grid, most_bytes: int, batches
         for block in coding.blocks(table, grid):
             for start in range(0, block.n_rows, n_rows):
                 codes, rests = block.codes[:, start : start + n_rows], block.rests[:, start : start + n_rows]
-                yield {"codes": [codes.tobytes()], "rests": [rests.tobytes()], "n_rows": [codes.shape[1]]}
+                yield {
+                    "codes": [codes.tobytes()],
+                    "rests": [rests.tobytes()],
+                    "n_rows": [codes.shape[1]],
+                    "block": [secrets.randbits(63)],
+                }
 
 
-def _answered(grid: Grid, question: Question, moves: Sequence[Move], batches: Batches) -> Iterator[dict[str, Any]]:
-    """Yield the answer of a part."""
-    yield {"answer": [answered(_coded_blocks(grid, batches), question, moves).tobytes()]}
+class _Held:
+    """Rows of the fit that this process was last asked for, by the numbers of their blocks: the first ones, up to a number of bytes.
+
+    They are forgotten when nothing was asked for a while, if the process lives on.
+    """
+
+    def __init__(self) -> None:
+        self._timer: Timer | None = None
+        self._forget()
+
+    def _forget(self) -> None:
+        self._fit: int | None = None
+        self._rows: dict[int, PlacedRows] = {}
+        self._n_bytes = 0
+
+    def get(self, fit: int, block: int) -> PlacedRows | None:
+        """Return the rows of a block, or None if they are not held."""
+        return self._rows.get(block) if fit == self._fit else None
+
+    def put(self, fit: int, block: int, rows: PlacedRows, most_bytes: int) -> None:
+        """Hold the rows of a block, if they fit."""
+        if fit != self._fit:
+            self._forget()
+            self._fit = fit
+        before = self._rows.get(block)
+        n_bytes = self._n_bytes + rows.n_bytes - (0 if before is None else before.n_bytes)
+        if n_bytes <= most_bytes:
+            self._rows[block], self._n_bytes = rows, n_bytes
+
+    def for_now(self) -> None:
+        """Forget everything unless something is asked for within a minute."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = Timer(_SECONDS_HELD, self._forget)
+        self._timer.daemon = True
+        self._timer.start()
 
 
-def _coded_blocks(grid: Grid, batches: Batches) -> Iterator[CodedBlock]:
+_HELD = _Held()
+
+
+def _answered(
+    grid: Grid, fit: int, most_held: int, question: Question, moves: Sequence[Move], batches: Batches
+) -> Iterator[dict[str, Any]]:
+    """Yield the answer of a part. Where blocks come without codes, it is that of those which this process holds."""
+    total, n_rows, not_held = question.zero(), 0, []
+    for number, block in _numbered_blocks(grid, batches):
+        rows = _HELD.get(fit, number) or (None if block is None else PlacedRows.of(block))
+        if rows is None:
+            not_held.append(number)
+            continue
+        rows = rows.after(moves, question.needs_rests)
+        _HELD.put(fit, number, rows, most_held)
+        rows.add_answer(question, total)
+        n_rows += len(rows.node)
+    _HELD.for_now()
+    yield {"answer": [total.tobytes()], "n_rows": [n_rows], "not_held": [not_held]}
+
+
+def _mapped_rows(given: _Output, make: Made, output: _Output, rows: Iterator[Any]) -> Iterator[dict[str, Any]]:
+    """Yield what is made of rows of an RDD, which are an `_Output` of other tasks."""
+    found = (row if isinstance(row, dict) else row.asDict() for row in rows)
+    batches = (given.batch(**{name: [value] for name, value in row.items()}) for row in found)
+    for made in _guarded(True, make, output, batches):
+        yield from made.to_pylist()
+
+
+def _numbered(part: int, rows: Iterator[Any]) -> Iterator[tuple[int, Any]]:
+    return ((part, row) for row in rows)
+
+
+def _numbered_blocks(grid: Grid, batches: Batches) -> Iterator[tuple[int, CodedBlock | None]]:
+    """Yield the numbers of blocks, and the blocks where they come along."""
     for batch in batches:
-        for i, n_rows in enumerate(batch.column("n_rows").to_pylist()):
-            codes = np.frombuffer(batch.column("codes")[i].as_buffer(), dtype=grid.code_type).reshape(-1, n_rows)
-            rests = np.empty((0, n_rows), dtype=grid.rest_type)
-            if "rests" in batch.schema.names:
-                rests = np.frombuffer(batch.column("rests")[i].as_buffer(), dtype=grid.rest_type).reshape(-1, n_rows)
-            yield CodedBlock.of(grid, codes, rests)
+        numbers, n_rows = batch.column("block").to_pylist(), batch.column("n_rows").to_pylist()
+        if "codes" not in batch.schema.names:
+            yield from zip(numbers, repeat(None))
+            continue
+        for i, number in enumerate(numbers):
+            codes, rests = (
+                np.frombuffer(batch.column(name)[i].as_py(), dtype=kind).reshape(-1, n_rows[i])
+                for name, kind in (("codes", grid.code_type), ("rests", grid.rest_type))
+            )
+            yield number, CodedBlock.of(grid, codes, rests)
 
 
 def _added(batches: Batches) -> Iterator[dict[str, Any]]:
     """Yield the sum of the answers of several tasks."""
-    answers = [
-        np.frombuffer(value.as_buffer(), dtype=np.int64) for batch in batches for value in batch.column("answer")
-    ]
-    if answers:
-        yield {"answer": [added(answers).tobytes()]}
+    rows = [row for batch in batches for row in batch.to_pylist()]
+    if rows:
+        answers = [np.frombuffer(row["answer"], dtype=np.int64) for row in rows]
+        not_held = [number for row in rows for number in row["not_held"]]
+        yield {
+            "answer": [added(answers).tobytes()],
+            "n_rows": [sum(row["n_rows"] for row in rows)],
+            "not_held": [not_held],
+        }
 
 
 def _sorted_columns(coding: Coding, tables: Tables, share: float, batches: Batches) -> Iterator[dict[str, Any]]:

@@ -46,7 +46,7 @@ __all__ = [
     "Question",
     "Splits",
     "ToNearest",
-    "answer",
+    "moves_since",
 ]
 
 _MOST_NODES = 2**14
@@ -185,6 +185,19 @@ def _bins(block: CodedBlock, widths: NDArray[np.int64], shape: tuple[int, ...]) 
     return tuple(np.minimum(places[j] // widths[j], shape[j] - 1) for j in range(len(shape)))
 
 
+def moves_since(moves: Sequence[Move], n_done: int) -> Sequence[Move]:
+    """Return the moves that bring a row to its node if the first `n_done` were made: the others, or fewer that do the same.
+
+    Where a row is after it went to its nearest centre does not depend on where it was before, so only the last such move
+    counts. Cuts before it stay: rows that lie together find their centre sooner. Nothing that was before rows began anew counts.
+    """
+    moves = moves[n_done:]
+    anew = max((i for i, move in enumerate(moves) if isinstance(move, AllTogether | CutAndName | ByMap)), default=0)
+    moves = moves[anew:]
+    last = max((i for i, move in enumerate(moves) if isinstance(move, ToNearest)), default=0)
+    return [move for move in moves[:last] if not isinstance(move, ToNearest | Named)] + list(moves[last:])
+
+
 class Question(Protocol):
     """Something whose answer on rows is the sum of its answers on blocks of them."""
 
@@ -197,19 +210,6 @@ class Question(Protocol):
     def add(self, block: CodedBlock, node: NDArray[np.int16], total: NDArray[np.int64]) -> None:
         """Add the answer on a block's rows, which are in these nodes."""
         ...
-
-
-def answer(question: Question, moves: Sequence[Move], block: CodedBlock, total: NDArray[np.int64]) -> None:
-    """Add a block's answer to the total after moves that all begin in node 0; nothing is remembered.
-
-    For engines whose blocks may be lost and made again at any time: the moves bring a new block to where the old one was.
-    """
-    if question.needs_rests or any(move.needs_rests for move in moves):
-        block = block.by_row()
-    node = np.zeros(block.n_rows, dtype=np.int16)
-    for move in moves:
-        move.move(block, node)
-    question.add(block, node, total)
 
 
 def _slots(nodes: list[int]) -> NDArray[np.int16]:

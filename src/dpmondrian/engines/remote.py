@@ -6,7 +6,7 @@ fail: they return a `Failure` in the place of an answer, and the engine raises i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from dpmondrian.engines.coded import CodedBlock, coded_blocks
 from dpmondrian.engines.gaps import SortedColumns, sampled_columns
 from dpmondrian.engines.grid import Grid
-from dpmondrian.engines.questions import Move, Question, answer
 from dpmondrian.exceptions import DataError, DPMondrianError
 from dpmondrian.schema import Coordinates
 from dpmondrian.tables import Reader, Table, one_kind, rows_to_keep
@@ -117,14 +116,6 @@ class HashedRows:
     def limited(self, most: int) -> NDArray[np.float64]:
         """Return the rows that `dpmondrian.tables.persons.rows_to_keep` keeps, as numbers. All rows of these persons must be here."""
         return self.numbers[rows_to_keep(self.persons, self.rows, most)]
-
-
-def answered(blocks: Iterable[CodedBlock], question: Question, moves: Sequence[Move]) -> NDArray[np.int64]:
-    """Return the answer of a part's blocks."""
-    total = question.zero()
-    for block in blocks:
-        answer(question, moves, block, total)
-    return total
 
 
 def added(answers: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:

@@ -29,7 +29,7 @@ class Resources:
     Attributes
     ----------
     memory : int or None
-        Bytes of encoded rows to keep in memory; most values take two bytes, a row at least 16. The rest goes to an unnamed temporary
+        Bytes of encoded rows to keep in memory; most values take three bytes, a row at least 16. The rest goes to an unnamed temporary
         file that only its owner can read. If None, 1 GiB for streamed tables, and no limit for tables in memory. Reading and counting
         need a few hundred megabytes in addition.
     threads : int or None

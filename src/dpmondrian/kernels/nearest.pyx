@@ -20,12 +20,81 @@ from dpmondrian.kernels.tiles cimport MIDDLE, fill_tile, squared_distance, tile_
 
 __all__ = ["regroup"]
 
+cdef extern from *:
+    """
+    #define DPM_STRIP 16
+    #if defined(__GNUC__)
+    #define DPM_AT_ONCE DPM_STRIP
+    typedef float dpm_floats __attribute__((vector_size(4 * DPM_STRIP), aligned(4), may_alias));
+    typedef int32_t dpm_numbers __attribute__((vector_size(4 * DPM_STRIP), aligned(4), may_alias));
+    #define DPM_EITHER(which, a, b) (((which) & (a)) | (~(which) & (b)))
+    #define DPM_EITHER_FLOAT(which, a, b) ((dpm_floats)DPM_EITHER(which, (dpm_numbers)(a), (dpm_numbers)(b)))
+    #else
+    typedef float dpm_floats;
+    typedef int32_t dpm_numbers;
+    #define DPM_AT_ONCE 1
+    #define DPM_EITHER(which, a, b) ((which) ? (a) : (b))
+    #define DPM_EITHER_FLOAT(which, a, b) ((which) ? (a) : (b))
+    #endif
+
+    #define DPM_TAKE(place_of, found) \\
+        nearer = (found) < smallest; \\
+        larger = DPM_EITHER_FLOAT(nearer, smallest, found); \\
+        where = DPM_EITHER(nearer, none + (int32_t)(place_of), where); \\
+        smallest = DPM_EITHER_FLOAT(nearer, found, smallest); \\
+        nearer = larger < next; \\
+        next = DPM_EITHER_FLOAT(nearer, larger, next);
+
+    /* Two centres at a time, so that each strip of rows is read once for both, and sums stay in registers. */
+    static DPM_VECTORISED dpm_rough_search(
+        const float *strips, Py_ssize_t n_columns, Py_ssize_t size, const float *points,
+        const Py_ssize_t *numbers, Py_ssize_t n_numbers, float *least, float *other, int32_t *places
+    ) {
+        const dpm_numbers none = {0};
+        const dpm_floats nothing = {0};
+        for (Py_ssize_t i = 0; i < size; i += DPM_AT_ONCE) {
+            dpm_floats smallest = nothing + INFINITY, next = smallest, larger;
+            dpm_numbers where = none, nearer;
+            const float *columns = strips + i / DPM_STRIP * DPM_STRIP * n_columns + i % DPM_STRIP;
+            Py_ssize_t p = 0;
+            for (; p + 2 <= n_numbers; p += 2) {
+                const float *one = points + numbers[p] * n_columns, *two = points + numbers[p + 1] * n_columns;
+                dpm_floats first = nothing, second = nothing;
+                for (Py_ssize_t j = 0; j < n_columns; j++) {
+                    const dpm_floats column = *(const dpm_floats *)(columns + j * DPM_STRIP);
+                    const dpm_floats a = column - one[j], b = column - two[j];
+                    first += a * a;
+                    second += b * b;
+                }
+                DPM_TAKE(p, first)
+                DPM_TAKE(p + 1, second)
+            }
+            if (p < n_numbers) {
+                const float *one = points + numbers[p] * n_columns;
+                dpm_floats first = nothing;
+                for (Py_ssize_t j = 0; j < n_columns; j++) {
+                    const dpm_floats a = *(const dpm_floats *)(columns + j * DPM_STRIP) - one[j];
+                    first += a * a;
+                }
+                DPM_TAKE(p, first)
+            }
+            *(dpm_floats *)(least + i) = smallest;
+            *(dpm_floats *)(other + i) = next;
+            *(dpm_numbers *)(places + i) = where;
+        }
+    }
+    """
+    void dpm_rough_search(
+        const float *strips, Py_ssize_t n_columns, Py_ssize_t size, const float *points,
+        const Py_ssize_t *numbers, Py_ssize_t n_numbers, float *least, float *other, int32_t *places
+    ) noexcept nogil
+
 cdef enum:
     TILE = 256
     SAMPLED = 4096  # rows, at least, from whose means centres are guessed
     SAMPLE = 64  # so many rows of a tile, and so many limits, are tried to choose which rows are put aside
     LIMITS = 8
-    COLUMNS = 4  # of a tile, that are taken at once
+    STRIP = 16  # rows of a tile that are compared with a centre at once
     LEAST_SURE = 16  # guesses are tried where at least one in so many of these rows is sure
 
 _MOST_SETTLED = 512
@@ -131,7 +200,7 @@ cdef class _Search:
 
     cdef double[:, ::1] points, by_column
     cdef float[:, ::1] rough_points
-    cdef float[::1] rough_found, rough_least, rough_other
+    cdef float[::1] rough_least, rough_other
     cdef int32_t[::1] rough_place
     cdef float surely
     cdef double[::1] apart, mean, reach, keys, found, least
@@ -145,11 +214,11 @@ cdef class _Search:
         self.reach, self.keys, self.found, self.least = np.empty((4, max(TILE, n_centres)))
         self.numbers = np.empty(n_centres, dtype=np.intp)
         self.scale = self._key_scale()
-        self.rough_points = np.hstack([points, np.zeros((n_centres, -n_columns % COLUMNS))]).astype(np.float32)
-        self.rough_found, self.rough_least, self.rough_other = np.empty((3, TILE), dtype=np.float32)
+        self.rough_points = points.astype(np.float32)
+        self.rough_least, self.rough_other = np.empty((2, TILE), dtype=np.float32)
         self.rough_place = np.empty(TILE, dtype=np.int32)
         # Differences of places are exact; each of their squares and sums loses at most one part in 2**24.
-        is_exact = np.array_equal(np.asarray(self.rough_points)[:, :n_columns], points)
+        is_exact = np.array_equal(self.rough_points, points)
         self.surely = max(0.0, 1.0 - (n_columns + 4) * 2.0**-21) if is_exact else 0.0
 
     cdef double _key_scale(self) noexcept nogil:
@@ -242,15 +311,14 @@ cdef class _Search:
 
 
     cdef void rough_search(
-        self, const float[:, ::1] tile, Py_ssize_t size, Py_ssize_t n_numbers, int32_t[::1] number, uint8_t[::1] aside
+        self, const float[:, :, ::1] strips, Py_ssize_t size, Py_ssize_t n_numbers, int32_t[::1] number, uint8_t[::1] aside
     ) noexcept nogil:
         """Fill in the nearest of the centres that are listed; put the rows aside of which single precision cannot tell."""
-        cdef Py_ssize_t i, p
-        self.rough_least[:size] = INFINITY
-        self.rough_other[:size] = INFINITY
-        for p in range(n_numbers):
-            _write_rough(&tile[0, 0], tile.shape[0], size, &self.rough_points[self.numbers[p], 0], &self.rough_found[0])
-            _keep_nearest(&self.rough_found[0], size, <int32_t>p, &self.rough_least[0], &self.rough_other[0], &self.rough_place[0])
+        cdef Py_ssize_t i
+        dpm_rough_search(
+            &strips[0, 0, 0], strips.shape[1], size, &self.rough_points[0, 0], &self.numbers[0], n_numbers,
+            &self.rough_least[0], &self.rough_other[0], &self.rough_place[0]
+        )
         for i in range(size):
             number[i] = <int32_t>self.numbers[self.rough_place[i]]
             aside[i] |= not self.rough_least[i] < self.rough_other[i] * self.surely
@@ -272,35 +340,6 @@ cdef vectorised _take_roots(double *squares, Py_ssize_t size, double factor) noe
         squares[i] = sqrt(squares[i]) * factor
 
 
-cdef vectorised _write_rough(
-    const float *columns, Py_ssize_t n_columns, Py_ssize_t size, const float *point, float *squares
-) noexcept nogil:
-    """Write the squared distances of a tile from a point, four columns at a time."""
-    cdef float a, b, c, d
-    cdef Py_ssize_t i, j
-    for i in range(size):
-        squares[i] = 0.0
-    for j from 0 <= j < n_columns by COLUMNS:
-        for i in range(size):
-            a, b = columns[i] - point[j], columns[TILE + i] - point[j + 1]
-            c, d = columns[2 * TILE + i] - point[j + 2], columns[3 * TILE + i] - point[j + 3]
-            squares[i] += (a * a + b * b) + (c * c + d * d)
-        columns += COLUMNS * TILE
-
-
-cdef vectorised _keep_nearest(
-    const float *found, Py_ssize_t size, int32_t place, float *least, float *other, int32_t *places
-) noexcept nogil:
-    """Keep the least distance with the place of its centre, and the least of the others."""
-    cdef Py_ssize_t i
-    cdef float larger
-    for i in range(size):
-        larger = least[i] if found[i] < least[i] else found[i]
-        places[i] = place if found[i] < least[i] else places[i]
-        least[i] = found[i] if found[i] < least[i] else least[i]
-        other[i] = larger if larger < other[i] else other[i]
-
-
 cdef vectorised _keep_smaller(const double *found, Py_ssize_t size, double scale, double place, double *keys) noexcept nogil:
     """Put the keys of one centre in the place of larger ones."""
     cdef Py_ssize_t i
@@ -316,7 +355,7 @@ def _nearest(const uint16_t[:, ::1] places, const int64_t[::1] starts, points):
     cdef _Search centres = _Search(points)
     cdef int32_t[::1] number = numbers_of_rows, found = np.empty(TILE, dtype=np.int32)
     cdef double[:, ::1] tile = np.empty((places.shape[0], TILE))
-    cdef float[:, ::1] rough = np.zeros((centres.rough_points.shape[1], TILE), dtype=np.float32)
+    cdef float[:, :, ::1] rough = np.zeros((TILE // STRIP, places.shape[0], STRIP), dtype=np.float32)
     cdef uint8_t[::1] aside = np.empty(TILE, dtype=np.uint8)
     cdef uint32_t[::1] far = np.empty(places.shape[1], dtype=np.uint32)
     cdef Py_ssize_t g, start, size, i, n_near, a = 0, n_far = 0, n_unsure = 0
@@ -365,9 +404,10 @@ cdef void _fill_scattered(const uint16_t[:, ::1] places, const uint32_t *row, Py
             tile[j, i] = places[j, row[i]]
 
 
-cdef void _round(const double[:, ::1] tile, Py_ssize_t size, float[:, ::1] rough) noexcept nogil:
-    """Copy a tile in single precision."""
-    cdef Py_ssize_t i, j
-    for j in range(tile.shape[0]):
-        for i in range(size):
-            rough[j, i] = <float>tile[j, i]
+cdef void _round(const double[:, ::1] tile, Py_ssize_t size, float[:, :, ::1] strips) noexcept nogil:
+    """Copy a tile in single precision, strip by strip, so that all columns of a strip are near each other."""
+    cdef Py_ssize_t start, i, j
+    for start from 0 <= start < size by STRIP:
+        for j in range(tile.shape[0]):
+            for i in range(STRIP):
+                strips[start // STRIP, j, i] = <float>tile[j, start + i]

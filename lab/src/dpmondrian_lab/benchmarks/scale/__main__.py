@@ -54,7 +54,7 @@ def written(folder: Path, n_rows: int, n_columns: int) -> Path:
 def run(case: Case, path: Path, small: Path, scratch: str) -> Run | None:
     """Return the measurement of one run in a process of its own, None if it failed; why is printed."""
     started = time.perf_counter()
-    command = [sys.executable, "-m", "benchmarks.scale.one_run", case.contender, str(path), str(small)]
+    command = [sys.executable, "-m", "dpmondrian_lab.benchmarks.scale.one_run", case.contender, str(path), str(small)]
     process = subprocess.run(
         command, check=False, capture_output=True, text=True, env={**os.environ, "TMPDIR": scratch}
     )
