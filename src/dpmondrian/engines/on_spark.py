@@ -10,7 +10,6 @@ them again from the table. Since questions carry all moves, and no noise is draw
 from __future__ import annotations
 
 import re
-import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from copy import deepcopy
@@ -202,7 +201,7 @@ class SparkEngine(Engine):
         # A task takes longer to begin than to look at a block of rows. But parts that are joined do not stay with one worker.
         self._n_tasks = max(1, min(counted.n_parts, self._n_rows // PART_ROWS))
         self._all = self._coded if self._n_tasks == counted.n_parts else self._coded.coalesce(self._n_tasks)
-        self._index, self._fit = None, secrets.randbits(63)
+        self._index, self._fit = None, _new_number()
         return self._n_rows
 
     def total(self, question: Question) -> NDArray[np.int64]:
@@ -237,6 +236,11 @@ class SparkEngine(Engine):
         for row in rows:
             total += np.frombuffer(row["answer"], dtype=np.int64).reshape(total.shape)
         return total, sum(row["n_rows"] for row in rows), [number for row in rows for number in row["not_held"]]
+
+
+def _new_number() -> int:
+    """Return a number that nothing else has."""
+    return uuid4().int >> 65  # below 2**63
 
 
 def _planned_once(frame: Any) -> Any:
@@ -445,7 +449,7 @@ def _blocks(coding: Coding, tables: Tables, grid: Grid, most_bytes: int, batches
                     "codes": [codes.tobytes()],
                     "rests": [rests.tobytes()],
                     "n_rows": [codes.shape[1]],
-                    "block": [secrets.randbits(63)],
+                    "block": [_new_number()],
                 }
 
 
