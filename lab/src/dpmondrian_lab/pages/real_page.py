@@ -63,7 +63,7 @@ def real_page_text(rows: Mapping[str, list[Row]]) -> str:
         "power": _power_table(rows["nulls"]),
         "failed": _failed(row for group in rows.values() for row in group if row.failed),
         **{f"runs_{name}": repetitions(group) for name, group in rows.items()},
-        "seeds": str(len({row.run.data_set.rpartition("-s")[2] for row in rows["nulls"]})),
+        "seeds": _runs_per_shape(rows["nulls"]),
     }
     text = files("dpmondrian_lab.pages").joinpath("templates", "real.md").read_text(encoding="utf-8")
     return fill(kept_parts(text, {name for name, group in rows.items() if group}), given)
@@ -97,6 +97,14 @@ def _failed(rows: Iterable[Row]) -> str:
         for (name, algorithm), group in groups.items()
     ]
     return "\n".join(lines) or "No run failed."
+
+
+def _runs_per_shape(rows: list[Row]) -> str:
+    """Return how many runs each shape has at each epsilon, such as "8 to 20, 2,000 in all"."""
+    groups = collected(rows, lambda row: (row.run.data_set.rpartition("-s")[0], row.run.epsilon))
+    numbers = sorted(len(group) for group in groups.values()) or [0]
+    each = str(numbers[0]) if numbers[0] == numbers[-1] else f"{numbers[0]} to {numbers[-1]}"
+    return f"{each}, {len(rows):,} in all"
 
 
 def _ratio_table(rows: list[Row]) -> str:
