@@ -33,11 +33,12 @@ class Measured(NamedTuple):
 
     @property
     def rounded(self) -> tuple[float, float, float]:
-        """The three numbers with two digits of the error; as they are where there is none."""
-        if not self.error > 0.0:
-            return self.value, self.low, self.high
-        decimals = 1 - math.floor(math.log10(self.error))
-        return round(self.value, decimals), round(self.low, decimals), round(self.high, decimals)
+        """The three numbers with two digits of the error; as they are where there is none, but never minus zero."""
+        value, low, high = self
+        if self.error > 0.0:
+            decimals = 1 - math.floor(math.log10(self.error))
+            value, low, high = round(value, decimals), round(low, decimals), round(high, decimals)
+        return value + 0.0, low + 0.0, high + 0.0
 
 
 @dataclass(frozen=True)
