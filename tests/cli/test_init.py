@@ -67,6 +67,7 @@ def test_without_questions_only_what_is_known_is_kept(dpm, hospital, tmp_path):
         ignored=("encounter_id", "note"),
     )
     assert "Left out: encounter_id (an identifier), note (free text)." in done.out
+    assert "Taken for numbers with decimals: age, cost. If one holds whole numbers only, add 'whole = true'" in done.out
     assert f"dpm cluster {hospital} --delimiter ';' --schema {out}" in done.out
     assert "CANARY" not in done.out + out.read_text()
 

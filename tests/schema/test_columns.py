@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from dpmondrian import BoundsError, Column, ParameterError, Schema
+from dpmondrian import BoundsError, Category, Column, ParameterError, Schema
+from dpmondrian.schema.bounds import GivenBounds
 
 NAMES = ("age", "children")
 WHOLE = (False, True)
@@ -130,3 +131,13 @@ def test_weights_are_one_for_equal_ranges_and_even_out_others():
 def test_a_schema_written_as_plain_values_reads_back():
     schema = Schema((Column("a", 0, 5), Column("b", 5, 10, whole=True)))
     assert Schema(tuple(Column(**column) for column in schema.to_dict())) == schema
+
+
+def test_two_dates_are_not_taken_for_categories():
+    days = ("2023-01-01", "2024-12-31")
+    with pytest.raises(
+        BoundsError, match=r"must say whether these dates are bounds.*'date': 'days', 'lower': '2023-01-01'"
+    ):
+        GivenBounds({"admitted": days}).schema(["admitted"], [False])
+    [column] = GivenBounds({"admitted": {"categories": list(days)}}).schema(["admitted"], [False]).columns
+    assert column == Category("admitted", days)

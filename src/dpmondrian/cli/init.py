@@ -95,6 +95,7 @@ def init(
     ignored = tuple(name for name, column in found.items() if column is None)
     write_schema(TableSchema(schema, person_id, most, ignored), out)
     _report(out, columns, ignored, person_id, interview.guesses)
+    _point_out_decimals([name for name, kind in kinds.items() if kind == "unknown"], columns)
     layout = {"query": query, "delimiter": delimiter, "format": format_, "header": header, "sheet": sheet}
     reading = [f"--{key} {shlex.quote(value)}" for key, value in layout.items() if value is not None]
     gaps = ["--on-missing drop"] if habits.missing else []  # or the first of them would stop the run
@@ -230,3 +231,22 @@ def _report(
         why = {"identifier": " (an identifier)", "person": " (an identifier)", "free text": " (free text)"}
         reasons = [f"{name}{why.get(guesses[name].holds, '')}" for name in ignored]
         say(f"Left out: {', '.join(reasons)}. To use one of them, replace 'ignore = true' in its section.")
+
+
+def _point_out_decimals(untyped: list[str], columns: Mapping[str, Column | Category]) -> None:
+    """Say which numbers may be whole ones: a file without types does not tell, and what they are not said to be costs clusters."""
+    from dpmondrian.schema import Column, Numbers
+
+    found = [(name, columns[name]) for name in untyped if name in columns]
+    doubtful = [
+        name
+        for name, column in found
+        if isinstance(column, Column)
+        and not column.whole
+        and not column.log
+        and isinstance(column.notation, Numbers | None)
+    ]
+    if doubtful:
+        say(
+            f"Taken for numbers with decimals: {', '.join(doubtful)}. If one holds whole numbers only, add 'whole = true' to its section."
+        )

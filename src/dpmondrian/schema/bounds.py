@@ -6,6 +6,7 @@ schema itself only afterwards: a column without a word about it has whole number
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +21,7 @@ from dpmondrian.schema.columns import Bounds, Category, Column, Schema
 from dpmondrian.schema.notations import Notation
 from dpmondrian.schema.sections import column_of
 
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _WHOLE_WORDS = {"int": True, "whole": True, "integer": True, "float": False, "real": False}
 
 
@@ -156,7 +158,13 @@ def _declared(name: str, pair: Any) -> Column | Category | None:
             raise _wrong("must not name columns to ignore", "Leave it out.", column=name, value=pair)
         return column
     texts = isinstance(pair, Sequence) and not isinstance(pair, str) and all(isinstance(item, str) for item in pair)
-    return Category(name, tuple(pair)) if texts and pair else None
+    if not texts or not pair:
+        return None
+    if len(pair) == 2 and all(map(_DATE.fullmatch, pair)):
+        first, last = pair
+        way_out = f"Write {{'date': 'days', 'lower': {first!r}, 'upper': {last!r}}}, or {{'categories': [...]}} if they are the only two values."
+        raise _wrong("must say whether these dates are bounds", way_out, column=name, value=pair)
+    return Category(name, tuple(pair))
 
 
 def _column(name: str, pair: Any, whole: bool) -> Column | Category:

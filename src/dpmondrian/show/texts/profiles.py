@@ -209,7 +209,8 @@ def cluster_text(release: Release, cluster: int, words: Words = ENGLISH) -> str:
     lines += ["", words("cluster.rules")] if shown else []
     lines += [words("list_item", text=condition_text(rule.conditions, words)) for rule in shown]
     lines += [words("cluster.more_rules", n=len(rules) - len(shown))] if len(rules) > len(shown) else []
-    return "\n".join(printable(line.replace("\N{NO-BREAK SPACE}", " ")) for line in lines)
+    plain = str.maketrans({"\N{NO-BREAK SPACE}": " ", "\N{MINUS SIGN}": "-"})  # signs of rules are plain, too
+    return "\n".join(printable(line.translate(plain)) for line in lines)
 
 
 def _title(release: Release, cluster: int, words: Words) -> str:

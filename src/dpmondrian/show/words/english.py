@@ -377,7 +377,7 @@ _FORECAST: dict[str, Text] = {
     ),
     "doubt.at_both_bounds": (
         "About {share} % of the values of column {column} lie at or beyond its bounds, judging by the released profiles. Widen the bounds to "
-        "what is possible."
+        "what is possible; if nothing lies beyond them, as with shares from 0 to 1 or amounts that are often 0, all is well."
     ),
     "doubt.no_category": (
         "Hardly any value of column {column} is one of its declared categories, judging by the released shares. Check how they are "
