@@ -34,6 +34,7 @@ MOST_WITH_NUMBERS = 8
 """Clusters whose numbers find room side by side, also on paper."""
 
 _MOST_CATEGORIES = 6
+_LONGEST_NAME = 80  # of a cluster; most names that are made of two columns fit, whose own names are short already
 _WIDE_ON_PAPER = 3  # clusters beside which a cell has room for a number and a range in one line
 _PRINTED = {0: 32, 2: 18, 3: 44, 4: 44, 5: 44}
 _MOST_PRINTED = 60
@@ -137,7 +138,7 @@ def heads_of(groups: Groups, n_shown: int, words: Words) -> tuple[Head, ...]:
             shape=look_of(c)[1],
             size=number(float(size), size_decimals(float(error))),
             share=share_text(float(size) / whole, float(error) / whole),
-            name=clean(proposed_name(groups, c, words)) if isinstance(groups, Release) else "",
+            name=clean(proposed_name(groups, c, words), _LONGEST_NAME) if isinstance(groups, Release) else "",
         )
         for c, (size, error) in enumerate(zip(groups.sizes[:n_shown], groups.size_errors[:n_shown], strict=True))
     )
