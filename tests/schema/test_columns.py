@@ -90,6 +90,7 @@ def test_a_schema_decides_about_whole_numbers_itself():
         ({"age": (0, 120)}, ["'bounds'", "every column", "['children']"]),
         ({"age": (0, 120), "children": (0, 12), "bmi": (1, 2)}, ["'bounds'", "['bmi']", "['age', 'children']"]),
         ({"aeg": (0, 120), "children": (0, 12)}, ["['aeg']", "Did you mean 'age'"]),
+        ({"AGE": (0, 120), "children": (0, 12)}, ["['AGE']", "Did you mean 'age'"]),
         ({}, ["'bounds'", "every column"]),
         (Schema((Column("age", 0, 1),)), ["'bounds'", "['children']"]),
         (Schema((Column("age", 0, 1), Column("childern", 0, 1))), ["['childern']", "Did you mean 'children'"]),

@@ -376,8 +376,8 @@ _FORECAST: dict[str, Text] = {
         "Nearly all values of column {column} lie at or above its upper bound, judging by the released centres. Check the bounds and the unit."
     ),
     "doubt.at_both_bounds": (
-        "About {share} % of the values of column {column} lie at or beyond its bounds, judging by the released profiles. Widen the bounds to "
-        "what is possible; if nothing lies beyond them, as with shares from 0 to 1 or amounts that are often 0, all is well."
+        "About {share} % of the values of column {column} lie at or beyond its bounds, judging by the released profiles. Unless these "
+        "are limits by nature, such as a share of 1 or an amount of 0, widen the bounds to what is possible: clipped rows can look like clusters."
     ),
     "doubt.no_category": (
         "Hardly any value of column {column} is one of its declared categories, judging by the released shares. Check how they are "
