@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dpmondrian.common.checks import nearest_names
-from dpmondrian.exceptions import BoundsError, WayOut
+from dpmondrian.exceptions import BoundsError, ParameterError, WayOut
 from dpmondrian.schema.columns import Bounds, Category, Column, Schema
 from dpmondrian.schema.notations import Notation
 from dpmondrian.schema.sections import column_of
@@ -75,6 +75,16 @@ class GivenBounds:
             columns = tuple(column for column in self.given.columns if column.name in names)
             return GivenBounds(Schema(columns, self.given.estimate))
         return GivenBounds({name: pair for name, pair in (self._by_name or {}).items() if name in names})
+
+    def check_person(self, person_id: str | None) -> None:
+        """Raise an error if the column that identifies people has bounds, as if it were to be clustered on."""
+        if person_id is not None and person_id in (self.names or ()):
+            raise ParameterError(
+                parameter="person_id",
+                rule="must name a column that is not used for clustering",
+                got=f"{person_id!r} (which has bounds)",
+                way_out="Remove it from the bounds.",
+            )
 
     def schema(self, names: Sequence[str], whole: Sequence[bool]) -> Schema:
         """Return the schema of a table with these columns; `whole` says whether the *type* of each is an integer type."""
