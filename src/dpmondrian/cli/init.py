@@ -94,7 +94,7 @@ def init(
     )
     ignored = tuple(name for name, column in found.items() if column is None)
     write_schema(TableSchema(schema, person_id, most, ignored), out)
-    _report(out, columns, ignored, person_id, interview.guesses)
+    _report(out, columns, ignored, person_id, most, interview.guesses)
     _point_out_decimals([name for name, kind in kinds.items() if kind == "unknown"], columns)
     layout = {"query": query, "delimiter": delimiter, "format": format_, "header": header, "sheet": sheet}
     reading = [f"--{key} {shlex.quote(value)}" for key, value in layout.items() if value is not None]
@@ -219,6 +219,7 @@ def _report(
     columns: Mapping[str, Any],
     ignored: tuple[str, ...],
     person_id: str | None,
+    most: int,
     guesses: Mapping[str, Guess],
 ) -> None:
     """Say what was written, and what was left out and why."""
@@ -226,7 +227,7 @@ def _report(
 
     say(f"Written to {out}: {plural(len(columns), 'column')} to cluster on.")
     if person_id is not None:
-        say(f"Whose row it is: {person_id}. Additional rows of a person are dropped.")
+        say(f"Whose row it is: {person_id}. At most {plural(most, 'row')} of a person will count.")
     if ignored:
         why = {"identifier": " (an identifier)", "person": " (an identifier)", "free text": " (free text)"}
         reasons = [f"{name}{why.get(guesses[name].holds, '')}" for name in ignored]
