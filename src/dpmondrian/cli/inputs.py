@@ -62,7 +62,7 @@ SchemaOption = Annotated[
 BoundsOption = Annotated[
     list[str] | None,
     typer.Option(
-        help="Alternative to --schema: age=0:120:int,bmi=10:60, or repeat it; 'int' marks whole numbers. Also income=100:1e6:log, plan=basic|premium, "
+        help="What is public about the columns, without a schema file: age=0:120:int,bmi=10:60, or repeat it; 'int' marks whole numbers. Also income=100:1e6:log, plan=basic|premium, "
         "code=@codes.csv, size=small<large, admitted=2010-01-01:2020-12-31, smoker=yes/no (1/0 and the like are understood)."
     ),
 ]

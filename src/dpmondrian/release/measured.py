@@ -32,6 +32,11 @@ class Measured(NamedTuple):
         return (self.high - self.low) / (2.0 * DEVIATIONS)
 
     @property
+    def longer_error(self) -> float:
+        """The same by the longer side of the interval, as that of a share ends at 0 and 1: none of a category is not known twice as well."""
+        return max(self.high - self.value, self.value - self.low) / DEVIATIONS
+
+    @property
     def rounded(self) -> tuple[float, float, float]:
         """The three numbers with two digits of the error; as they are where there is none, but never minus zero."""
         value, low, high = self

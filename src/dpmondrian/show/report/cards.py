@@ -203,7 +203,8 @@ def _known(shown: Shown, cluster: int, j: int) -> Known:
     if not is_share(column):
         return Known(name, middle_half(profile, shown.words), *mean)
     share = measured_share(profile, share_column(column))  # that of the overview
-    return Known(name, "", share_text(share.value, share.error), share_text(share.error, share.error))
+    error = share.longer_error
+    return Known(name, "", share_text(share.value, error), share_text(error, error))
 
 
 def _rules(shown: Shown) -> dict[int, list[RuleText]]:

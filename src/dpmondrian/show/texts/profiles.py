@@ -232,7 +232,7 @@ def _column_lines(release: Release, cluster: int, words: Words) -> list[tuple[st
             continue
         for category in own[name].categories or (yes or "",):
             here, in_all = measured_share(own[name], category), measured_share(every[name], category)
-            shares = percent(here.value), percent(here.error), percent(in_all.value)
+            shares = percent(here.value), percent(here.longer_error), percent(in_all.value)
             lines.append(
                 (clean(f"{name}={category}"), words("cluster.share", share=shares[0], error=shares[1]), shares[2])
             )
