@@ -51,7 +51,8 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Fitte
         random, before anything else. Ids are compared exactly as written ("7" and "007" are two people) and must all have the same
         type. If None, you guarantee that nobody has more than `rows_per_person` rows.
     on_missing : {"error", "drop", "middle"}, default="error"
-        How to handle missing or infinite values: raise an error, drop the row, or replace them with the middle of the bounds.
+        How to handle missing or infinite values: raise an error, drop the row, or replace them with the middle of the bounds. A
+        missing answer to yes or no then counts as no, and a missing category as "other".
     max_depth : int, default=None
         Maximum number of levels of cuts, from 0 to 12. If None, 10 (12 with more than 128 clusters), or 7 in the paper's variant. The
         number of rows decides how many of them are used.

@@ -72,7 +72,7 @@ class WayOut(Enum):
     )
     HANDLE_MISSING = (
         "Use on_missing='drop' to drop these rows, or on_missing='middle' to replace missing values with the middle of the "
-        "column's bounds."
+        "column's bounds (no for yes/no, other for categories). Or leave out columns with many of them."
     )
     DROP_UNKNOWN_PEOPLE = "Use on_missing='drop' or on_missing='middle' to drop rows whose person is unknown."
     NAME_COLUMNS = "Pass the bounds as a mapping, for example bounds={'age': (0, 120), 'plan': ['basic', 'premium']}."

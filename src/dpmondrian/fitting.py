@@ -202,6 +202,7 @@ class Fitter:
     def _fit(self, X: Any, run: _Run, remarks: list[Warning]) -> None:
         """Cluster the rows and set the fitted attributes; add to the remarks what to warn of."""
         settings, bounds = run.settings, GivenBounds(self.bounds)
+        bounds.check_person(self.person_id)
         source = open_source(X, Reader(bounds.written, self.person_id), bounds.names)
         head = source.head
         schema = bounds.schema(head.names, head.whole)

@@ -33,6 +33,23 @@ def answers(monkeypatch):
     return give
 
 
+def test_wrong_answers_are_asked_again_and_lose_nothing(dpm, hospital, tmp_path, answers):
+    out = tmp_path / "schema.toml"
+    wrong = "patient", "patient_nbr", "many", "0", "2"
+    left = answers("", *wrong, "-", "0-120", "0:120:int", "", "a/b", "", "", "")
+    done = dpm("init", hospital, "--delimiter", ";", "--out", out)
+    assert done.code == 0, done.err
+    assert left.read() == ""
+    assert "There is no column 'patient'. Did you mean 'patient_nbr'" in done.out
+    assert done.out.count("Type a whole number, at least 1.") == 2
+    assert "For a single category type 0-120|other." in done.out
+    assert "For categories type a|b." in done.out
+    assert "At most 2 rows of a person will count." in done.out
+    written = read_schema(out)
+    assert (written.person_id, written.rows_per_person) == ("patient_nbr", 2)
+    assert written.schema.columns[0] == Column("age", 0, 120, whole=True, unit="years")
+
+
 def test_without_questions_only_what_is_known_is_kept(dpm, hospital, tmp_path):
     out = tmp_path / "schema.toml"
     done = dpm(
@@ -52,6 +69,7 @@ def test_without_questions_only_what_is_known_is_kept(dpm, hospital, tmp_path):
         ignored=("encounter_id", "note"),
     )
     assert "Left out: encounter_id (an identifier), note (free text)." in done.out
+    assert "Taken for numbers with decimals: age, cost. If one holds whole numbers only, add 'whole = true'" in done.out
     assert f"dpm cluster {hospital} --delimiter ';' --schema {out}" in done.out
     assert "CANARY" not in done.out + out.read_text()
 

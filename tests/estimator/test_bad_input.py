@@ -125,6 +125,13 @@ def test_bounds_of_a_frame_suggest_near_names(blobs):
     assert_refused(BoundsError, ["['incone']", "Did you mean 'income'"], frame, bounds=bounds)
 
 
+def test_the_column_of_people_has_no_bounds(blobs):
+    frame = pd.DataFrame({"age": blobs[:, 0], "patient": range(len(blobs))})
+    fragments = ["'person_id'", "Got 'patient' (which has bounds)", "Remove it from the bounds."]
+    bounds = {"age": (0, 120), "patient": (0, 1e6)}
+    assert_refused(ParameterError, fragments, frame, bounds=bounds, person_id="patient")
+
+
 @pytest.mark.parametrize("value", [-1, 13, 2.0, 2.5, True, "7", math.nan], ids=repr)
 def test_max_depth(blobs, value):
     assert_refused(ParameterError, ["'max_depth'", "from 0 to 12", repr(value), "Use None"], blobs, max_depth=value)

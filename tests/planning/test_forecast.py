@@ -11,7 +11,7 @@ import pytest
 from dpmondrian.exceptions import ParameterError, PlotsMissingError
 from dpmondrian.planning import centre_errors, clear_size, findable, forecast, make_design, size_error
 from dpmondrian.schema.columns import Category, Column, Schema
-from dpmondrian.show.words.numbers import rounded
+from dpmondrian.show.words.numbers import rough_size, rounded
 
 PEOPLE = Schema(
     (Column("age", 0, 120, unit="years"), Column("income", 100, 1e6, log=True), Category("plan", ("basic", "premium")))
@@ -55,7 +55,7 @@ def test_three_sentences_lead():
     expected = forecast(20_000, PEOPLE)
     found, exact, more = str(expected).splitlines()
     half_width = rounded(expected.outlook.centres[0].half_width)
-    assert found.startswith(f"Clusters of about {rounded(expected.outlook.smallest)} rows")
+    assert found.startswith(f"Clusters of about {rough_size(expected.outlook.smallest, 2)} rows")
     assert found.endswith("if they are clearly apart from the others.")
     size = rounded(expected.outlook.cluster.half_width)
     assert (

@@ -384,7 +384,7 @@ def test_a_statement_tells_what_was_not_spent(budget):
     ]
     left = 1 - 0.05 - 0.1 - 0.1 - (0.06 if budget == "pld" else 0.0)
     assert privacy.unspent == pytest.approx(1 - 0.25 - 0.5 * left, abs=1e-6)
-    assert f"{privacy.unspent:.1%}" in str(privacy)
+    assert f"{100 * privacy.unspent:.1f} %" in str(privacy)
     assert PrivacyStatement.from_dict(privacy.to_dict()) == privacy
 
 

@@ -1,6 +1,7 @@
 """Profiles made by hand: intervals that hold as often as they say, differences that noise does not make, files that are refused."""
 
 import json
+import math
 
 import numpy as np
 import pandas as pd
@@ -283,3 +284,14 @@ def test_quartiles_of_amounts_that_are_mostly_none_are_none(bounds):
     amounts = np.where(np.arange(8000) % 10 < 8, 0, 7000 + np.arange(8000) % 900)
     model = DPM(bounds={"amount": bounds}, n_clusters=1, random_state=0).fit(pd.DataFrame({"amount": amounts}))
     assert [quartile.value for quartile in model.release_.profiles.everyone["amount"].quartiles] == [0.0, 0.0, 0.0]
+
+
+def test_the_error_of_a_share_at_its_limit_is_not_halved():
+    assert Measured.around(0.0, 0.02, 0.0, 1.0).longer_error == pytest.approx(0.02)
+    assert Measured.around(1.0, 0.02, 0.0, 1.0).longer_error == pytest.approx(0.02)
+    assert Measured.around(0.5, 0.02, 0.0, 1.0).longer_error == pytest.approx(0.02)
+
+
+def test_no_rounded_number_is_minus_zero():
+    assert [math.copysign(1.0, end) for end in Measured(-0.0, -0.0, -0.0).rounded] == [1.0] * 3
+    assert math.copysign(1.0, Measured(-0.001, -1.0, 1.0).rounded[0]) == 1.0

@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from dpmondrian import BoundsError, Column, ParameterError, Schema
+from dpmondrian import BoundsError, Category, Column, ParameterError, Schema
+from dpmondrian.schema.bounds import GivenBounds
 
 NAMES = ("age", "children")
 WHOLE = (False, True)
@@ -89,6 +90,7 @@ def test_a_schema_decides_about_whole_numbers_itself():
         ({"age": (0, 120)}, ["'bounds'", "every column", "['children']"]),
         ({"age": (0, 120), "children": (0, 12), "bmi": (1, 2)}, ["'bounds'", "['bmi']", "['age', 'children']"]),
         ({"aeg": (0, 120), "children": (0, 12)}, ["['aeg']", "Did you mean 'age'"]),
+        ({"AGE": (0, 120), "children": (0, 12)}, ["['AGE']", "Did you mean 'age'"]),
         ({}, ["'bounds'", "every column"]),
         (Schema((Column("age", 0, 1),)), ["'bounds'", "['children']"]),
         (Schema((Column("age", 0, 1), Column("childern", 0, 1))), ["['childern']", "Did you mean 'children'"]),
@@ -130,3 +132,13 @@ def test_weights_are_one_for_equal_ranges_and_even_out_others():
 def test_a_schema_written_as_plain_values_reads_back():
     schema = Schema((Column("a", 0, 5), Column("b", 5, 10, whole=True)))
     assert Schema(tuple(Column(**column) for column in schema.to_dict())) == schema
+
+
+def test_two_dates_are_not_taken_for_categories():
+    days = ("2023-01-01", "2024-12-31")
+    with pytest.raises(
+        BoundsError, match=r"must say whether these dates are bounds.*'date': 'days', 'lower': '2023-01-01'"
+    ):
+        GivenBounds({"admitted": days}).schema(["admitted"], [False])
+    [column] = GivenBounds({"admitted": {"categories": list(days)}}).schema(["admitted"], [False]).columns
+    assert column == Category("admitted", days)

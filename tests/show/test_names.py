@@ -5,8 +5,8 @@ import pytest
 
 from dpmondrian.release import ColumnProfile, Difference
 from dpmondrian.release.histograms import Part
-from dpmondrian.schema import Category, Column, YesNo
-from dpmondrian.show.texts.profiles import _sign, middle_half
+from dpmondrian.schema import Category, Column, Dates, YesNo
+from dpmondrian.show.texts.profiles import _sign, difference_text, middle_half
 from dpmondrian.show.words import ENGLISH
 
 PLAN, SMOKES, COST = (
@@ -39,6 +39,18 @@ def test_names_say_no_more_than_the_shares(column, kind, share, name):
     category = "premium" if column is PLAN else None
     difference = Difference(kind, 0.1, 1.0, of_two(column, share), of_two(column, 0.5), category)
     assert _sign(difference, ENGLISH, with_range=False) == name
+
+
+@pytest.mark.parametrize(("kind", "name", "text"), [("higher", "late", "later"), ("lower", "early", "earlier")])
+def test_dates_are_early_or_late(kind, name, text):
+    admitted = Column("admitted", 0, 730, notation=Dates("days"))
+    early, late = (
+        ColumnProfile(admitted, (Part(np.array([0.0, end, 730.0]), np.array([1e6, 0.0]), 1.0, 1.0),))
+        for end in (90, 500)
+    )
+    difference = Difference(kind, 0.3, 1.0, *((late, early) if kind == "higher" else (early, late)))
+    assert _sign(difference, ENGLISH, with_range=False) == f"{name} admitted"
+    assert difference_text(difference).startswith(f"admitted {text}: 1970-")
 
 
 def test_rows_that_are_all_alike_do_not_make_more_digits_known():

@@ -16,7 +16,7 @@ from dpmondrian.cli.stopping import printed, stoppable
 if TYPE_CHECKING:
     from dpmondrian.accounts import BudgetState
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
+app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 BudgetArgument = Annotated[Path, typer.Argument(help="The budget file.")]
 
@@ -56,7 +56,7 @@ def new(
 @app.command()
 @stoppable
 def show(file: BudgetArgument, as_json: JsonOption = False) -> None:
-    """Show how much of a budget has been spent, on what, and how much is left.
+    """Show what a budget was spent on, and what is left of it.
 
     \b
     Example:

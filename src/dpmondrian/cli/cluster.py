@@ -67,7 +67,10 @@ KOption = Annotated[
     int | None, typer.Option("--k", min=1, help="Number of clusters.", show_default="chosen from the data")
 ]
 OnMissingOption = Annotated[
-    str, typer.Option(help="How to handle missing values: error, drop (the row), or middle (of the bounds).")
+    str,
+    typer.Option(
+        help="How to handle missing values: error, drop (the row), or middle (of the bounds; no for yes/no, other for categories)."
+    ),
 ]
 OutOption = Annotated[
     Path | None,

@@ -71,6 +71,10 @@ def compare(
     say("SENSITIVE: computed from the rows without noise. Only for people who may see the rows; do not publish it.")
     say(_verdict(compared))
     print_comparison(compared)
+    say(
+        "Inertia is the sum of the squared distances of rows to their centres. The last two are how far the centres are from those of KMeans: kmeans "
+        "distance from each to the nearest of these, matching distance in both directions, as shares of the diagonal of the bounds."
+    )
 
 
 _VERDICTS = {1.05: "as well as", 1.25: "nearly as well as", 2.0: "less well than", math.inf: "much less well than"}

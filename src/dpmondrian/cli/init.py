@@ -94,7 +94,8 @@ def init(
     )
     ignored = tuple(name for name, column in found.items() if column is None)
     write_schema(TableSchema(schema, person_id, most, ignored), out)
-    _report(out, columns, ignored, person_id, interview.guesses)
+    _report(out, columns, ignored, person_id, most, interview.guesses)
+    _point_out_decimals([name for name, kind in kinds.items() if kind == "unknown"], columns)
     layout = {"query": query, "delimiter": delimiter, "format": format_, "header": header, "sheet": sheet}
     reading = [f"--{key} {shlex.quote(value)}" for key, value in layout.items() if value is not None]
     gaps = ["--on-missing drop"] if habits.missing else []  # or the first of them would stop the run
@@ -124,21 +125,34 @@ class _Interview:
 
     def people(self, person_id: str | None, most: int | None) -> tuple[str | None, int]:
         """Return the column that says whose row it is, and the most rows of one person."""
-        from dpmondrian.common.checks import nearest_names
-
         proposed = next((name for name, guess in self.guesses.items() if guess.holds == "person"), None)
         name = person_id or (proposed if most is None else None)
-        if self._asks and person_id is None:
+        while self._asks and person_id is None:
             answer = _ask(
                 "Which column identifies the person a row belongs to? Type - if every row is a different person",
                 name or "-",
             )
-            name = None if answer == "-" else answer
+            if answer == "-" or answer in self.guesses:
+                name = None if answer == "-" else answer
+                break
+            say(f"  {self._no_column(answer)}")
         if name is not None and name not in self.guesses:
-            raise typer.BadParameter(f"There is no column {name!r}.{nearest_names([name], list(self.guesses))}")
+            raise typer.BadParameter(self._no_column(name))
         if self._asks and most is None and name is not None:
-            most = _ask("At most how many rows of one person should count?", 1)
+            most = self._most_rows()
         return name, most or 1
+
+    def _most_rows(self) -> int:
+        while True:
+            answer = _ask("At most how many rows of one person should count?", "1").strip()
+            if answer.isdecimal() and int(answer) > 0:
+                return int(answer)
+            say("  Type a whole number, at least 1.")
+
+    def _no_column(self, name: str) -> str:
+        from dpmondrian.common.checks import nearest_names
+
+        return f"There is no column {name!r}.{nearest_names([name], list(self.guesses))}"
 
     def column(self, name: str) -> Column | Category | None:
         """Return what a column holds; None if it is to be left out."""
@@ -159,7 +173,8 @@ class _Interview:
             try:
                 return self._described(name, facts_from_text(name, answer))
             except ParameterError as error:
-                say(f"  {str(error).partition(' Write NAME=')[0]}")
+                said = str(error).partition(" Write NAME=")[0]
+                say(f"  {said.replace(f'write {name}=', 'type ')}")  # the name stands in the question
 
     def _described(self, name: str, facts: Any) -> Column | Category:
         """Return the column that an answer describes, with what the type says; numbers keep the unit that the name tells."""
@@ -172,8 +187,9 @@ class _Interview:
         return column
 
 
-def _ask(question: str, default: Any) -> Any:
-    return typer.prompt(question, default=default, type=type(default), show_default=default != "")
+def _ask(question: str, default: str) -> str:
+    answer: str = typer.prompt(question, default=default, show_default=default != "")
+    return answer
 
 
 def _proposed(name: str, guess: Guess) -> Column | Category | None:
@@ -203,6 +219,7 @@ def _report(
     columns: Mapping[str, Any],
     ignored: tuple[str, ...],
     person_id: str | None,
+    most: int,
     guesses: Mapping[str, Guess],
 ) -> None:
     """Say what was written, and what was left out and why."""
@@ -210,8 +227,27 @@ def _report(
 
     say(f"Written to {out}: {plural(len(columns), 'column')} to cluster on.")
     if person_id is not None:
-        say(f"Whose row it is: {person_id}. Additional rows of a person are dropped.")
+        say(f"Whose row it is: {person_id}. At most {plural(most, 'row')} of a person will count.")
     if ignored:
         why = {"identifier": " (an identifier)", "person": " (an identifier)", "free text": " (free text)"}
         reasons = [f"{name}{why.get(guesses[name].holds, '')}" for name in ignored]
         say(f"Left out: {', '.join(reasons)}. To use one of them, replace 'ignore = true' in its section.")
+
+
+def _point_out_decimals(untyped: list[str], columns: Mapping[str, Column | Category]) -> None:
+    """Say which numbers may be whole ones: a file without types does not tell, and what they are not said to be costs clusters."""
+    from dpmondrian.schema import Column, Numbers
+
+    found = [(name, columns[name]) for name in untyped if name in columns]
+    doubtful = [
+        name
+        for name, column in found
+        if isinstance(column, Column)
+        and not column.whole
+        and not column.log
+        and isinstance(column.notation, Numbers | None)
+    ]
+    if doubtful:
+        say(
+            f"Taken for numbers with decimals: {', '.join(doubtful)}. If one holds whole numbers only, add 'whole = true' to its section."
+        )

@@ -62,7 +62,7 @@ SchemaOption = Annotated[
 BoundsOption = Annotated[
     list[str] | None,
     typer.Option(
-        help="Alternative to --schema: age=0:120:int,bmi=10:60, or repeat it; 'int' marks whole numbers. Also income=100:1e6:log, plan=basic|premium, "
+        help="What is public about the columns, without a schema file: age=0:120:int,bmi=10:60, or repeat it; 'int' marks whole numbers. Also income=100:1e6:log, plan=basic|premium, "
         "code=@codes.csv, size=small<large, admitted=2010-01-01:2020-12-31, smoker=yes/no (1/0 and the like are understood)."
     ),
 ]
@@ -204,7 +204,6 @@ def public_facts(
 
     Where columns are named, nothing needs to be known about others.
     """
-    from dpmondrian.exceptions import ParameterError
     from dpmondrian.schema import GivenBounds, bounds_from_options, read_schema
 
     check_text([person_id])
@@ -222,13 +221,7 @@ def public_facts(
         given = GivenBounds(bounds_from_options(bounds or ()))
     given = _only(given, split_names(columns))
     given = given if habits is None else habits.of(given)
-    if person_id in given.kinds:
-        raise ParameterError(
-            parameter="person_id",
-            rule="must name a column that is not used for clustering",
-            got=f"{person_id!r} (which has bounds)",
-            way_out="Remove it from the bounds.",
-        )
+    given.check_person(person_id)
     is_known = person_id is not None or rows_per_person is not None
     return Public(given, person_id, rows_per_person or 1, is_known)
 

@@ -34,7 +34,7 @@ def predict(
     on_missing: Annotated[
         str | None,
         typer.Option(
-            help="How to handle missing values: error, drop (label -1), or middle (of the bounds).",
+            help="How to handle missing values: error, drop (label -1), or middle (of the bounds; no for yes/no, other for categories).",
             show_default="from the release",
         ),
     ] = None,

@@ -42,7 +42,7 @@ _WAYS_OUT = {
     WayOut.RELEASE_CELLS: "Releases of 'dpm cluster' have cells.",
     WayOut.GIVE_BOUNDS: "Pass bounds that are known without the data, for example --bounds age=0:120.",
     WayOut.HANDLE_MISSING: "Use --on-missing drop to drop these rows, or --on-missing middle to replace missing values with the "
-    "middle of the column's bounds.",
+    "middle of the column's bounds (no for yes/no, other for categories). Or leave columns with many of them out with --columns.",
     WayOut.DROP_UNKNOWN_PEOPLE: "Use --on-missing drop or --on-missing middle to drop rows whose person is unknown.",
     WayOut.NAME_COLUMNS: "Pass the bounds by name, for example --bounds age=0:120 --bounds 'plan=basic|premium'.",
     WayOut.NAME_FORMAT: "Name its format, such as --format csv, or rename or convert it.",

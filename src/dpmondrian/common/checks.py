@@ -31,12 +31,12 @@ def is_number(value: Any) -> bool:
 
 
 def nearest_names(unknown: Sequence[Any], known: Sequence[str]) -> str:
-    """Return " Did you mean ...?" for names that resemble known ones, else an empty string."""
-    hints = []
-    for name in unknown:
-        close = difflib.get_close_matches(str(name), [str(k) for k in known], n=1)
+    """Return " Did you mean ...?" for names that resemble known ones, upper and lower case apart, else an empty string."""
+    hints, written = [], {str(name).casefold(): str(name) for name in known}
+    for name in map(str, unknown):
+        close = difflib.get_close_matches(name.casefold(), written, n=1)
         if close:
-            hints.append(f"{close[0]!r} instead of {str(name)!r}")
+            hints.append(f"{written[close[0]]!r} instead of {name!r}")
     return f" Did you mean {', '.join(hints)}?" if hints else ""
 
 

@@ -32,12 +32,18 @@ class Measured(NamedTuple):
         return (self.high - self.low) / (2.0 * DEVIATIONS)
 
     @property
+    def longer_error(self) -> float:
+        """The same by the longer side of the interval, as that of a share ends at 0 and 1: none of a category is not known twice as well."""
+        return max(self.high - self.value, self.value - self.low) / DEVIATIONS
+
+    @property
     def rounded(self) -> tuple[float, float, float]:
-        """The three numbers with two digits of the error; as they are where there is none."""
-        if not self.error > 0.0:
-            return self.value, self.low, self.high
-        decimals = 1 - math.floor(math.log10(self.error))
-        return round(self.value, decimals), round(self.low, decimals), round(self.high, decimals)
+        """The three numbers with two digits of the error; as they are where there is none, but never minus zero."""
+        value, low, high = self
+        if self.error > 0.0:
+            decimals = 1 - math.floor(math.log10(self.error))
+            value, low, high = round(value, decimals), round(low, decimals), round(high, decimals)
+        return value + 0.0, low + 0.0, high + 0.0
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ schema itself only afterwards: a column without a word about it has whole number
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,11 +16,12 @@ from typing import Any, Literal
 import numpy as np
 
 from dpmondrian.common.checks import nearest_names
-from dpmondrian.exceptions import BoundsError, WayOut
+from dpmondrian.exceptions import BoundsError, ParameterError, WayOut
 from dpmondrian.schema.columns import Bounds, Category, Column, Schema
 from dpmondrian.schema.notations import Notation
 from dpmondrian.schema.sections import column_of
 
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _WHOLE_WORDS = {"int": True, "whole": True, "integer": True, "float": False, "real": False}
 
 
@@ -73,6 +75,16 @@ class GivenBounds:
             columns = tuple(column for column in self.given.columns if column.name in names)
             return GivenBounds(Schema(columns, self.given.estimate))
         return GivenBounds({name: pair for name, pair in (self._by_name or {}).items() if name in names})
+
+    def check_person(self, person_id: str | None) -> None:
+        """Raise an error if the column that identifies people has bounds, as if it were to be clustered on."""
+        if person_id is not None and person_id in (self.names or ()):
+            raise ParameterError(
+                parameter="person_id",
+                rule="must name a column that is not used for clustering",
+                got=f"{person_id!r} (which has bounds)",
+                way_out="Remove it from the bounds.",
+            )
 
     def schema(self, names: Sequence[str], whole: Sequence[bool]) -> Schema:
         """Return the schema of a table with these columns; `whole` says whether the *type* of each is an integer type."""
@@ -156,7 +168,13 @@ def _declared(name: str, pair: Any) -> Column | Category | None:
             raise _wrong("must not name columns to ignore", "Leave it out.", column=name, value=pair)
         return column
     texts = isinstance(pair, Sequence) and not isinstance(pair, str) and all(isinstance(item, str) for item in pair)
-    return Category(name, tuple(pair)) if texts and pair else None
+    if not texts or not pair:
+        return None
+    if len(pair) == 2 and all(map(_DATE.fullmatch, pair)):
+        first, last = pair
+        way_out = f"Write {{'date': 'days', 'lower': {first!r}, 'upper': {last!r}}}, or {{'categories': [...]}} if they are the only two values."
+        raise _wrong("must say whether these dates are bounds", way_out, column=name, value=pair)
+    return Category(name, tuple(pair))
 
 
 def _column(name: str, pair: Any, whole: bool) -> Column | Category:

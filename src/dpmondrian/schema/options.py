@@ -102,16 +102,23 @@ def _listed(name: str, text: str, parameter: str, sign: str) -> tuple[str, ...]:
 def _pair(name: str, text: str) -> tuple[float, float] | tuple[float, float, str]:
     parts = [part.strip() for part in text.split(":")]
     if len(parts) not in (2, 3):
-        one_category = (
-            f" For a single category write {name}={text}|other." if len(parts) == 1 and text and "/" not in text else ""
-        )
-        raise _wrong("must be LOW:HIGH", _FORMS, column=name, value=text, hint=one_category)
+        raise _wrong("must be LOW:HIGH", _FORMS, column=name, value=text, hint=_as_categories(name, text))
     lower, upper = _number(name, parts[0]), _number(name, parts[1])
     word = parts[2] if len(parts) == 3 else ""
     if len(parts) == 3 and word not in _WORDS:
         raise BoundsError(f"The third part of the bounds of column {name!r} must be one of {list(_WORDS)}.", value=word)
     column = Column(name, lower, upper, whole=word == "int", log=word == "log")
     return (column.lower, column.upper, word) if word else (column.lower, column.upper)
+
+
+def _as_categories(name: str, text: str) -> str:
+    """Return how a text is written if it is meant as categories: "female/male" as "female|male"; empty if it cannot be."""
+    items = [item.strip() for item in re.split("[/,;]", text)]
+    if ":" in text or not all(items):
+        return ""
+    if len(items) == 1:
+        return f" For a single category write {name}={text}|other."
+    return f" For categories write {name}={'|'.join(items)}."
 
 
 def _number(name: str, text: str) -> float:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from dpmondrian import DPM
@@ -412,6 +413,17 @@ def test_a_cluster_without_a_leaf_is_said_to_have_none(hand_made):
 # The overview, cards, segments, certainty, and a single cluster
 
 
+@pytest.fixture(scope="module")
+def answered():
+    """Return a release with a column of yes and no, in which some did not answer."""
+    rng = np.random.default_rng(0)
+    ages = rng.permutation(np.repeat([30.0, 70.0], 3000)) + rng.normal(0, 4, 6000)
+    smokers = np.where(rng.random(6000) < np.where(ages < 50, 0.6, 0.2), "yes", "no")
+    table = pa.table({"age": ages, "smoker": pa.array(smokers, mask=rng.random(6000) < 0.1)})
+    bounds = {"age": (0, 100), "smoker": {"yes": ["yes"], "no": ["no"]}}
+    return DPM(epsilon=10, bounds=bounds, n_clusters=2, on_missing="middle", random_state=0).fit(table).release_
+
+
 def cells_of(text, name):
     """Return the texts and classes of the cells of one line of the first table."""
     [line] = re.findall(rf"<tr><th scope=\"row\"[^>]*><bdi>{name}</bdi>.*?</th>(.*?)</tr>", text.split("</table>")[0])
@@ -462,6 +474,24 @@ def test_cards_show_what_sets_clusters_apart(mixed, profiled):
         assert [name.split(" (")[0] for name in names] == [difference.name for difference in found]
         assert card.count('class="every"') + card.count('class="shares"') == len(found)
         assert card.count('<th scope="row"') == 6  # in all numbers: three columns, three categories
+
+
+def test_overview_and_cards_state_the_same_shares(answered):
+    text, page = render_report(answered), Page(render_report(answered)).words.replace("\u00a0", " ")
+    overview = [cell[1] for cell in cells_of(text, "smoker")]
+    shares = [own["smoker"].shares[-1].value for own in answered.profiles.clusters]
+    assert [float(cell.rstrip("\u00a0%")) / 100 for cell in overview[1:]] == pytest.approx(shares, abs=0.006)
+    for cluster, cell in enumerate(overview[1:]):
+        card = text.split("<article")[1 + cluster].split("</article>")[0]
+        assert f'<th scope="row"><bdi>smoker</bdi></th><td>\u2013</td><td>{cell}</td>' in card
+    assert "A missing value counts as the middle of its column's bounds, as no where the answer is yes or no" in page
+
+
+def test_only_what_was_done_with_missing_values_is_told(answered):
+    for rule, told in (("drop", "Rows with a missing value were left out"), ("error", None)):
+        page = Page(render_report(replace(answered, parameters={**answered.parameters, "on_missing": rule}))).words
+        assert "A missing value counts" not in page
+        assert told is None or told in page
 
 
 def test_histograms_have_the_rows_of_the_cluster(mixed, profiled):

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpmondrian.release import ColumnProfile, Difference
+from dpmondrian.schema import Indicator
 from dpmondrian.show.report.comparison import Everyone, levels
 from dpmondrian.show.report.histograms import WIDTH, Bars, Share, bars, shares
 from dpmondrian.show.report.overview import Head, heads_of
 from dpmondrian.show.report.scales import places
 from dpmondrian.show.report.selection import Shown
 from dpmondrian.show.texts.clusters import certainty_text
-from dpmondrian.show.texts.profiles import difference_detail, middle_half, share_name
+from dpmondrian.show.texts.profiles import difference_detail, measured_share, middle_half, share_column, share_name
 from dpmondrian.show.texts.rules import condition_text, size_in_words
 from dpmondrian.show.words.numbers import (
     bounds_of,
@@ -193,11 +194,17 @@ def mean_texts(shown: Shown, cluster: int, j: int) -> tuple[str, str]:
 
 def _known(shown: Shown, cluster: int, j: int) -> Known:
     release, column = shown.release, shown.centre_columns[j]
+    name = shown.names[j] if j in shown.tree.categories else shown.labels[j]
+    of = column.of if isinstance(column, Indicator) else column.name
     mean = mean_texts(shown, cluster, j)
-    profiles = release.profiles
-    has_half = profiles is not None and column.name in profiles.names and not is_share(column)
-    half = middle_half(profiles.clusters[cluster][column.name], shown.words) if profiles and has_half else ""
-    return Known(shown.names[j] if j in shown.tree.categories else shown.labels[j], half, *mean)
+    if release.profiles is None or of not in release.profiles.names:
+        return Known(name, "", *mean)
+    profile = release.profiles.clusters[cluster][of]
+    if not is_share(column):
+        return Known(name, middle_half(profile, shown.words), *mean)
+    share = measured_share(profile, share_column(column))  # that of the overview
+    error = share.longer_error
+    return Known(name, "", share_text(share.value, error), share_text(error, error))
 
 
 def _rules(shown: Shown) -> dict[int, list[RuleText]]:

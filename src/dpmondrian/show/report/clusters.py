@@ -15,7 +15,7 @@ from dpmondrian.show.report.palette import look_of
 from dpmondrian.show.report.selection import Shown
 from dpmondrian.show.texts.clusters import certainty_text
 from dpmondrian.show.texts.facts import column_notes
-from dpmondrian.show.words.numbers import decimals_for, percent, size_text, value_text
+from dpmondrian.show.words.numbers import decimals_for, percent, share_text, size_text, value_text
 
 _MOST_LEVELS = 6
 
@@ -69,7 +69,7 @@ def cluster_rows(shown: Shown, most: int) -> list[ClusterRow]:
             number=number,
             colour=look_of(number)[0],
             size=size_text(float(release.sizes[number]), float(release.size_errors[number])),
-            share=percent(float(release.sizes[number]) / whole),
+            share=share_text(float(release.sizes[number]) / whole, float(release.size_errors[number]) / whole),
             cells=centres[number],
             certainty="" if certainty is None else certainty_text(float(certainty[number]), shown.words),
         )

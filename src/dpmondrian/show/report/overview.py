@@ -18,14 +18,13 @@ from dpmondrian.show.report.comparison import MOST_LEVELS, Everyone, Groups, lev
 from dpmondrian.show.report.palette import look_of
 from dpmondrian.show.report.selection import MOST_CLUSTERS, Shown
 from dpmondrian.show.texts.facts import column_notes
-from dpmondrian.show.texts.profiles import half_text, proposed_name, quartile_texts, share_texts
+from dpmondrian.show.texts.profiles import half_text, proposed_name, quartile_texts, share_column, share_texts
 from dpmondrian.show.words import Words
 from dpmondrian.show.words.numbers import (
     clean,
     is_share,
     line_decimals,
     number,
-    percent,
     share_text,
     size_decimals,
     written,
@@ -35,6 +34,7 @@ MOST_WITH_NUMBERS = 8
 """Clusters whose numbers find room side by side, also on paper."""
 
 _MOST_CATEGORIES = 6
+_LONGEST_NAME = 80  # of a cluster; most names that are made of two columns fit, whose own names are short already
 _WIDE_ON_PAPER = 3  # clusters beside which a cell has room for a number and a range in one line
 _PRINTED = {0: 32, 2: 18, 3: 44, 4: 44, 5: 44}
 _MOST_PRINTED = 60
@@ -137,8 +137,8 @@ def heads_of(groups: Groups, n_shown: int, words: Words) -> tuple[Head, ...]:
             colour=look_of(c)[0],
             shape=look_of(c)[1],
             size=number(float(size), size_decimals(float(error))),
-            share=percent(float(size) / whole),
-            name=clean(proposed_name(groups, c, words)) if isinstance(groups, Release) else "",
+            share=share_text(float(size) / whole, float(error) / whole),
+            name=clean(proposed_name(groups, c, words), _LONGEST_NAME) if isinstance(groups, Release) else "",
         )
         for c, (size, error) in enumerate(zip(groups.sizes[:n_shown], groups.size_errors[:n_shown], strict=True))
     )
@@ -185,9 +185,9 @@ class _Table:
         """Give medians and middle halves, shares, or means: of all rows, then of every group that is shown."""
         profiles = list(self._profiles(j))
         column = self.shown.centre_columns[j]
-        if profiles and isinstance(column, Indicator):
-            return ((share, "") for share in share_texts(profiles, column.category))
-        if profiles and not is_share(column):
+        if profiles and is_share(column):
+            return ((share, "") for share in share_texts(profiles, share_column(column)))
+        if profiles:
             words = self.shown.words
             return ((middle, half_text(low, high, words)) for low, middle, high in quartile_texts(profiles))
         values = [float(self.every.centres[j]), *self.groups.centres[: self.n_shown, j].tolist()]

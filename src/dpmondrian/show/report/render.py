@@ -28,7 +28,7 @@ from dpmondrian.show.texts.clusters import measured_texts, silhouette_texts
 from dpmondrian.show.texts.facts import column_kind, entry_names, neighbours_text, unit_text
 from dpmondrian.show.texts.forecast import findable_text
 from dpmondrian.show.words import ENGLISH, Words
-from dpmondrian.show.words.numbers import DASH, bounds_of, clean, count, number, percent, plain_number
+from dpmondrian.show.words.numbers import DASH, bounds_of, clean, number, percent, plain_number, rough_size
 
 PAPER = (
     "Liebenow, J., Schütt, Y., Braun, T., Gehrke, M., Thaeter, F., Mohammadi, E. (2024). DPM: Clustering Sensitive Data "
@@ -142,7 +142,7 @@ def _facts(privacy: PrivacyStatement, n_rows: float, words: Words) -> Iterator[t
     if privacy.bounds_epsilon > 0:
         yield "bounds", words("report.epsilon.bounds", own_epsilon=own, bounds_epsilon=bounds, epsilon=epsilon)
     if privacy.delta:
-        expected = {"expected": f"{privacy.delta * n_rows:.2g}", "rows": count(n_rows)}
+        expected = {"expected": f"{privacy.delta * n_rows:.2g}", "rows": rough_size(n_rows)}
         yield "delta", words("report.delta.text", delta=delta, one_in=number(1.0 / privacy.delta, 0), **expected)
     else:
         yield "delta", words("report.delta.none")

@@ -82,7 +82,7 @@ def segment_rows(clusters: Clusters, most_columns: int = _MOST_COLUMNS) -> list[
         (
             str(number),
             size_text(float(clusters.sizes[number]), float(clusters.size_errors[number])),
-            _breakable(percent(float(clusters.sizes[number]) / whole)),
+            _breakable(share_text(float(clusters.sizes[number]) / whole, float(clusters.size_errors[number]) / whole)),
             *(_breakable(value_text(columns[j], float(centres[number, j]), float(errors[number, j]))) for j in order),
         )
         for number in range(clusters.n_clusters)

@@ -79,7 +79,7 @@ def _what(forecast: Forecast, counted: str, words: Words) -> str:
 
 
 def _limits(rows: float, share: float, gap: float | None) -> dict[str, str]:
-    return {"rows": rough_size(rows), "share": f"{100.0 * share:.1f} %", "gap": "" if gap is None else f"{gap:.1f}"}
+    return {"rows": rough_size(rows, 2), "share": f"{100.0 * share:.1f} %", "gap": "" if gap is None else f"{gap:.1f}"}
 
 
 def _change(forecast: Forecast, counted: str, words: Words) -> str:
@@ -93,10 +93,10 @@ def _change(forecast: Forecast, counted: str, words: Words) -> str:
         counted=counted,
         seen=words("forecast.better.made" if outlook.least_gap is None else "forecast.better.found"),
         epsilon_times=_times(outlook, epsilon),
-        epsilon_rows=rough_size(epsilon.smallest),
+        epsilon_rows=rough_size(epsilon.smallest, 2),
         epsilon_share=_share(epsilon),
         rows_times=_times(outlook, rows),
-        rows_rows=rough_size(rows.smallest),
+        rows_rows=rough_size(rows.smallest, 2),
         rows_share=_share(rows),
     )
 
@@ -169,7 +169,7 @@ def table_rows(forecast: Forecast, words: Words = ENGLISH) -> list[tuple[str, ..
     return [
         line(words("forecast.row.epsilon"), lambda run: f"{run.epsilon:g}"),
         line(words("number_of", counted=counted), lambda run: _size(run.n_rows, run.all_rows)),
-        line(words("forecast.row.smallest"), lambda run: rounded(run.smallest)),
+        line(words("forecast.row.smallest"), lambda run: rough_size(run.smallest, 2)),
         *([] if runs[0].least_gap is None else gaps),
         line(of_cluster, lambda run: _size(run.cluster_rows, run.cluster)),
         *(centre_line(j) for j in range(n_shown)),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dpmondrian.common.printable import printable
 from dpmondrian.release import ColumnProfile, Difference, Measured
-from dpmondrian.schema import Column, YesNo
+from dpmondrian.schema import Category, Column, Dates, Indicator, Times, YesNo
 from dpmondrian.show.texts.facts import counted_text, table_lines
 from dpmondrian.show.texts.rules import condition_text
 from dpmondrian.show.words import ENGLISH, Words
@@ -47,8 +47,15 @@ def difference_detail(difference: Difference, words: Words = ENGLISH) -> str:
         return words("difference.category", category=clean(category), own=own, all=every)
     own, every = middle_halves(profiles, words)
     if own != every:
-        return words("difference.number", kind=words(f"difference.{difference.kind}"), own=own, all=every)
+        return words("difference.number", kind=words(f"difference.{_direction(difference)}"), own=own, all=every)
     return _beyond_text(difference, words)
+
+
+def _direction(difference: Difference) -> str:
+    """Return the key of the word for higher or lower; of dates and times, these are later and earlier."""
+    column = difference.own.column
+    is_moment = isinstance(column, Column) and isinstance(column.notation, Dates | Times)
+    return f"{difference.kind}.moment" if is_moment else difference.kind
 
 
 def _beyond_text(difference: Difference, words: Words) -> str:
@@ -80,10 +87,20 @@ def _no_word(profile: ColumnProfile) -> str | None:
 
 def share_in(profile: ColumnProfile, category: str) -> float:
     """Return the share of a category, or of yes."""
-    return _share(profile, category).value
+    return measured_share(profile, category).value
 
 
-def _share(profile: ColumnProfile, category: str) -> Measured:
+def share_column(column: Column | Category) -> str:
+    """Return the category whose share a column of centres holds, or the word for yes."""
+    if isinstance(column, Indicator):
+        return column.category
+    assert isinstance(column, Column)
+    assert isinstance(column.notation, YesNo)
+    return column.notation.yes[0]
+
+
+def measured_share(profile: ColumnProfile, category: str) -> Measured:
+    """Return the share of a category, or of yes, with its interval."""
     return profile.share_of[category] if profile.categories else profile.shares[-1]  # yes is the last of two numbers
 
 
@@ -158,7 +175,7 @@ def _sign(difference: Difference, words: Words, with_range: bool) -> str:
     """Return one difference in a name: "high age", "age 61 to 74", "plan premium", "plan less often premium"."""
     name, category = clean(difference.name, 24), share_name(difference)
     if category is None:
-        key = "name.range" if with_range else f"name.{difference.kind}"
+        key = "name.range" if with_range else f"name.{_direction(difference)}"
         return words(key, name=name, own=middle_half(difference.own, words))
     share, no = share_in(difference.own, category), _no_word(difference.own)
     if no is not None and share < _HARDLY:
@@ -174,7 +191,9 @@ def cluster_size_text(release: Release, cluster: int, words: Words = ENGLISH) ->
     """Return the size of a cluster, such as "1,240 ± 26 rows, 12.1 % of all"."""
     size, error = float(release.sizes[cluster]), float(release.size_errors[cluster])
     counted, whole = counted_text(release.tree.counted, words), max(float(release.sizes.sum()), 1.0)
-    return words("cluster.size", size=size_text(size, error), counted=counted, share=percent(size / whole))
+    return words(
+        "cluster.size", size=size_text(size, error), counted=counted, share=share_text(size / whole, error / whole)
+    )
 
 
 def cluster_text(release: Release, cluster: int, words: Words = ENGLISH) -> str:
@@ -190,7 +209,8 @@ def cluster_text(release: Release, cluster: int, words: Words = ENGLISH) -> str:
     lines += ["", words("cluster.rules")] if shown else []
     lines += [words("list_item", text=condition_text(rule.conditions, words)) for rule in shown]
     lines += [words("cluster.more_rules", n=len(rules) - len(shown))] if len(rules) > len(shown) else []
-    return "\n".join(printable(line.replace("\N{NO-BREAK SPACE}", " ")) for line in lines)
+    plain = str.maketrans({"\N{NO-BREAK SPACE}": " ", "\N{MINUS SIGN}": "-"})  # signs of rules are plain, too
+    return "\n".join(printable(line.translate(plain)) for line in lines)
 
 
 def _title(release: Release, cluster: int, words: Words) -> str:
@@ -211,8 +231,8 @@ def _column_lines(release: Release, cluster: int, words: Words) -> list[tuple[st
             lines.append((clean(name), *middle_halves([own[name], every[name]], words)))
             continue
         for category in own[name].categories or (yes or "",):
-            here, in_all = _share(own[name], category), _share(every[name], category)
-            shares = percent(here.value), percent(here.error), percent(in_all.value)
+            here, in_all = measured_share(own[name], category), measured_share(every[name], category)
+            shares = percent(here.value), percent(here.longer_error), percent(in_all.value)
             lines.append(
                 (clean(f"{name}={category}"), words("cluster.share", share=shares[0], error=shares[1]), shares[2])
             )

@@ -36,7 +36,7 @@ def statement_sentences(privacy: PrivacyStatement, words: Words = ENGLISH) -> It
     if privacy.accountant == "pld":
         yield words("statement.pld")
     if privacy.staged:
-        yield words("statement.staged", unspent=f"{privacy.unspent:.1%}")
+        yield words("statement.staged", unspent=f"{100 * privacy.unspent:.1f} %")
     yield words("statement.bounds", bounds=_bounds(privacy.bounds, words))
     if privacy.bounds_epsilon:
         total = f"{privacy.epsilon + privacy.bounds_epsilon:g}"

@@ -149,11 +149,15 @@ _FACTS: dict[str, Text] = {
     "difference.number": "{kind}: {own}, all {all}",
     "difference.higher": "higher",
     "difference.lower": "lower",
+    "difference.higher.moment": "later",
+    "difference.lower.moment": "earlier",
     "difference.category": "{category}: {own}, all {all}",
     "difference.above": "above {limit}: {own}, all {all}",
     "difference.up_to": "up to {limit}: {own}, all {all}",
     "name.higher": "high {name}",
     "name.lower": "low {name}",
+    "name.higher.moment": "late {name}",
+    "name.lower.moment": "early {name}",
     "name.range": "{name} {own}",
     "name.more": "{name} {category}",
     "name.more_often": "{name} more often {category}",
@@ -372,8 +376,8 @@ _FORECAST: dict[str, Text] = {
         "Nearly all values of column {column} lie at or above its upper bound, judging by the released centres. Check the bounds and the unit."
     ),
     "doubt.at_both_bounds": (
-        "About {share} % of the values of column {column} lie at or beyond its bounds, judging by the released profiles. Widen the bounds to "
-        "what is possible."
+        "About {share} % of the values of column {column} lie at or beyond its bounds, judging by the released profiles. Unless these "
+        "are limits by nature, such as a share of 1 or an amount of 0, widen the bounds to what is possible: clipped rows can look like clusters."
     ),
     "doubt.no_category": (
         "Hardly any value of column {column} is one of its declared categories, judging by the released shares. Check how they are "
@@ -548,6 +552,11 @@ _REPORT: dict[str, Text] = {
         "Medians, and the range of the middle half of the {counted} where there is room; categories as shares. Numbers have as many digits as the "
         "noise leaves."
     ),
+    "report.overview.missing.drop": "Rows with a missing value were left out, so no number here is about them.",
+    "report.overview.missing.middle": (
+        "A missing value counts as the middle of its column's bounds, as no where the answer is yes or no, and as “other” among categories. "
+        "Medians, ranges and shares include these values."
+    ),
     "report.overview.means": "Means, and shares of categories, with as many digits as the noise leaves.",
     "report.overview.shades": (
         "Shading: how far the mean of a cluster is from that of all {counted}, in steps of 0.2, 0.5, 1 and 1.5 standard deviations. What "
@@ -582,7 +591,7 @@ _REPORT: dict[str, Text] = {
         "segments always explain more; where the curve becomes flat, more of them say little. What parts of divided cells explain is not known."
     ),
     "report.segments.quality": plural(
-        "{n} segment explains {quality} of the variance (noise error {error})",
+        "{n} segment, all rows together, explains none of the variance",
         "{n} segments explain {quality} of the variance (noise error {error})",
     ),
     "report.segments.silhouette": "Silhouette: {silhouette} ({interval}).",

@@ -159,10 +159,12 @@ def threshold_text(value: float, width: float | None) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def rough_size(size: float) -> str:
-    """Return a size with three significant digits and thousands separators; noise makes more digits idle."""
+def rough_size(size: float, digits: int = 3) -> str:
+    """Return a size with so many significant digits and thousands separators; noise makes more digits idle, a forecast the third."""
+    if not math.isfinite(size):
+        return "-"
     size = max(size, 0.0)
-    digits = 2 - math.floor(math.log10(size)) if size >= 1 else 0
+    digits = digits - 1 - math.floor(math.log10(size)) if size >= 1 else 0
     return f"{round(size, min(digits, 0)):,.0f}"
 
 
