@@ -519,7 +519,8 @@ _REPORT: dict[str, Text] = {
     ),
     "report.clusters.noise": (
         "Ranges hold the middle half and show how much the {counted} differ. A <em>noise error</em> is something else: the standard error "
-        "of the noise added for privacy. Two thirds of the numbers are off by less than that, and 95 % by less than twice as much."
+        "of the noise added for privacy. Two thirds of the numbers are off by less than that, and 95 % by less than twice as much. Averages in skewed columns may be off "
+        "by more, because {counted} far from a centre pull at it up to a limit only."
     ),
     "report.clusters.rows": "Sizes count rows, not people.",
     "report.clusters.numbers": "The numbers of all columns are in centres.csv.",
