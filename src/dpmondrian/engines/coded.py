@@ -13,7 +13,7 @@ from dpmondrian.engines.grid import Grid
 from dpmondrian.exceptions import DataError, WayOut
 from dpmondrian.kernels.compiled import quantise
 from dpmondrian.kernels.reference import DROP, ERROR, MIDDLE
-from dpmondrian.kernels.tiles import MIDDLE_PLACE, by_row, cells_of
+from dpmondrian.kernels.tiles import MIDDLE_PLACE, by_row, cells_of, order_rows
 from dpmondrian.schema import Coordinates, Schema
 from dpmondrian.tables import PART_ROWS, Table
 
@@ -192,3 +192,10 @@ def coded_blocks(table: Table, coordinates: Coordinates, on_missing: str, grid: 
         if filled < view.n_rows:
             codes, rests = codes[:, :filled].copy(), rests[:, :filled].copy()
         yield CodedBlock.of(grid, codes, rests)
+
+
+def node_by_node(node: NDArray[np.int16]) -> NDArray[np.uint32]:
+    """Return the order of rows in which those of a node lie together."""
+    n_nodes = 1 + int(node.max(initial=0))
+    order: NDArray[np.uint32] = order_rows(node, np.arange(n_nodes, dtype=np.int16), n_nodes)[0]
+    return order

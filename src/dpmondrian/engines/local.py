@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 
 from dpmondrian.common.threads import Threads
 from dpmondrian.engines.base import Engine
-from dpmondrian.engines.coded import CodedBlock, coded_blocks
+from dpmondrian.engines.coded import CodedBlock, coded_blocks, node_by_node
 from dpmondrian.engines.gaps import SortedColumns, sampled_columns
 from dpmondrian.engines.grid import Grid
 from dpmondrian.engines.limits import limited_stream
-from dpmondrian.engines.placed import node_by_node
 from dpmondrian.engines.questions import Move, Question
 from dpmondrian.engines.store import Kept, Resources, Store
 from dpmondrian.schema import Coordinates

@@ -9,16 +9,8 @@ from itertools import takewhile
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.engines.coded import CodedBlock
+from dpmondrian.engines.coded import CodedBlock, node_by_node
 from dpmondrian.engines.questions import Move, Question, moves_since
-from dpmondrian.kernels.tiles import order_rows
-
-
-def node_by_node(node: NDArray[np.int16]) -> NDArray[np.uint32]:
-    """Return the order of rows in which those of a node lie together."""
-    n_nodes = 1 + int(node.max(initial=0))
-    order: NDArray[np.uint32] = order_rows(node, np.arange(n_nodes, dtype=np.int16), n_nodes)[0]
-    return order
 
 
 @dataclass(frozen=True, repr=False)
