@@ -219,7 +219,9 @@ def test_a_loaded_seeded_release_stays_marked(tmp_path, fitted):
 @pytest.mark.parametrize("version", [0, 1, 6, 99, "3", None, -1, 1.5, [3], True])
 def test_other_versions_are_refused_with_a_way_out(valid, version):
     told = f"format version {version}" if type(version) is int else "no valid format version"
-    way_out = f"The release has {told}, this version of dpmondrian reads 7. Use the version of dpmondrian that wrote it."
+    way_out = (
+        f"The release has {told}, this version of dpmondrian reads 7. Use the version of dpmondrian that wrote it."
+    )
     with pytest.raises(ReleaseFileError, match=re.escape(way_out)):
         read(valid | {"format_version": version})
 
