@@ -77,7 +77,9 @@ def table_of(rows, schema):
     letters = [None if np.isnan(z) else chr(ord("a") + round(float(np.clip(z, 0, 10)))) for z in rows[:, 2]]
     sides = ["u" if above else "v" for above in rows[:, 0] > 50.0]
     columns = {"side": sides, "x": rows[:, 0], "y": rows[:, 1], "plan": pa.array(letters, pa.string())}
-    return read_table(pa.table({name: columns[name] for name in [column.name for column in schema.columns]}), schema.categories)
+    return read_table(
+        pa.table({name: columns[name] for name in [column.name for column in schema.columns]}), schema.categories
+    )
 
 
 def algorithm(parameters, engine=LocalEngine, door=Door):
