@@ -124,11 +124,11 @@ def given(monkeypatch):
 
 
 def test_rows_travel_to_each_worker_once(spark, given):
-    """There are two executors with one worker each, and either may get the only task."""
+    """Each of two executors may get the only task, and begins another worker now and then: rows travel 2 to 6 times for 20 questions."""
     table = groups()
     assert digest(in_parts(spark, table, 3), PARAMETERS) == digest(table, PARAMETERS)
     assert given[0] is on_spark._BLOCKS
-    assert given.count(on_spark._BLOCKS) <= 2 < given.count(on_spark._INDEX)
+    assert given.count(on_spark._BLOCKS) < given.count(on_spark._INDEX) / 2
 
 
 def test_rows_that_no_worker_holds_travel_every_time(spark, many_tasks, given, monkeypatch):
