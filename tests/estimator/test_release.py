@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import json
+import re
 import warnings
 
 import numpy as np
@@ -215,9 +216,13 @@ def test_a_loaded_seeded_release_stays_marked(tmp_path, fitted):
 # Files that are not what they should be
 
 
-@pytest.mark.parametrize("version", [0, 1, 2, 99, "3", None, -1, 1.5, [3]])
+@pytest.mark.parametrize("version", [0, 1, 6, 99, "3", None, -1, 1.5, [3], True])
 def test_other_versions_are_refused_with_a_way_out(valid, version):
-    with pytest.raises(ReleaseFileError, match=r"format version.*Use the version of dpmondrian that wrote it"):
+    told = f"format version {version}" if type(version) is int else "no valid format version"
+    way_out = (
+        f"The release has {told}, this version of dpmondrian reads 7. Use the version of dpmondrian that wrote it."
+    )
+    with pytest.raises(ReleaseFileError, match=re.escape(way_out)):
         read(valid | {"format_version": version})
 
 

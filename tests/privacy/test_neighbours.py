@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from dpmondrian import DPM, Category, Column, Schema
 from dpmondrian.common import threads
+from dpmondrian.dpm import CATEGORY_COUNTS
 from dpmondrian.dpm.algorithm import cluster
 from dpmondrian.dpm.plan import make_plan
 from dpmondrian.engines import coded, local
@@ -36,6 +37,9 @@ WITH_MANY_COLUMNS = Schema(
     (*SCHEMA.columns, Column("x again", 0.0, 100.0), Column("less", -10, 0, whole=True), Column("y again", -1.0, 1.0))
 )
 WITH_CUT_CATEGORIES = Schema((*SCHEMA.columns[:2], Category("plan", tuple("bcdef"), cut=True)))
+WITH_SEVERAL_CATEGORIES = Schema(
+    (Category("side", tuple("uv"), cut=True), *SCHEMA.columns[:2], Category("plan", tuple("bcdef")))
+)
 CONFIGS = {
     "default": {},
     "k": {"n_clusters": 3},
@@ -50,6 +54,8 @@ CONFIGS = {
     "categories pure": {"bounds": WITH_CATEGORIES, "delta": 0.0, "epsilon": 24.0},
     "cut categories": {"bounds": WITH_CUT_CATEGORIES},
     "cut categories pure k": {"bounds": WITH_CUT_CATEGORIES, "delta": 0.0, "n_clusters": 3},
+    "several categories": {"bounds": WITH_SEVERAL_CATEGORIES},
+    "several categories pure k": {"bounds": WITH_SEVERAL_CATEGORIES, "delta": 0.0, "n_clusters": 3},
     "lines": {"bounds": WITH_MANY_COLUMNS, "epsilon": 40.0},
     "lines pure": {"bounds": WITH_MANY_COLUMNS, "delta": 0.0, "epsilon": 200.0},
 }
@@ -61,7 +67,7 @@ FUZZ = os.environ.get("DPMONDRIAN_FUZZ")
 def table_of(rows, schema):
     """Return rows as a table; where the last column holds categories, by the letter that its number stands for.
 
-    More columns than three repeat what the three say.
+    More columns than three repeat what the three say: "side", whether the first is above the middle.
     """
     if schema == SCHEMA:
         return read_table(rows)
@@ -69,8 +75,11 @@ def table_of(rows, schema):
     if not schema.categories:
         return read_table(np.column_stack([rows, rows[:, 0], -rows[:, 2], rows[:, 1]]))
     letters = [None if np.isnan(z) else chr(ord("a") + round(float(np.clip(z, 0, 10)))) for z in rows[:, 2]]
-    columns = {"x": rows[:, 0], "y": rows[:, 1], "plan": pa.array(letters, pa.string())}
-    return read_table(pa.table(columns), schema.categories)
+    sides = ["u" if above else "v" for above in rows[:, 0] > 50.0]
+    columns = {"side": sides, "x": rows[:, 0], "y": rows[:, 1], "plan": pa.array(letters, pa.string())}
+    return read_table(
+        pa.table({name: columns[name] for name in [column.name for column in schema.columns]}), schema.categories
+    )
 
 
 def algorithm(parameters, engine=LocalEngine, door=Door):
@@ -609,6 +618,23 @@ class ScalesBySize(Door):
         counts = super()._counts(draw, level, exact)
         self._sampler = sampler
         return counts
+
+
+class CountsOneColumnOfCategories(Door):
+    """Takes the counts of several columns of categories for those of one."""
+
+    def histograms(self, draw, level, exact_groups, n_histograms, parts_per_row=1):
+        n_histograms = np.minimum(n_histograms, 1) if draw == CATEGORY_COUNTS else n_histograms
+        return super().histograms(draw, level, exact_groups, n_histograms, parts_per_row)
+
+
+@pytest.mark.parametrize("config", ["several categories", "several categories pure k"])
+def test_every_column_of_categories_has_its_price(config):
+    rows = base_rows()
+    pair = rows, np.insert(rows, 0, rows[3], axis=0)
+    assert max(part for query, part in compare(*pair, CONFIGS[config]).items() if CATEGORY_COUNTS.name in query) > 0.95
+    findings = compare_runs(algorithm(CONFIGS[config], door=CountsOneColumnOfCategories), *pair)
+    assert "price" in findings.kinds
 
 
 @pytest.mark.parametrize(

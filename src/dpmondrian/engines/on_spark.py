@@ -464,9 +464,10 @@ class _Held:
         self._forget()
 
     def _forget(self) -> None:
-        self._fit: int | None = None
-        self._rows: dict[int, PlacedRows] = {}
+        # In this order: if rows are put meanwhile, which runs in another thread, too many bytes are counted and not too few.
         self._n_bytes = 0
+        self._rows: dict[int, PlacedRows] = {}
+        self._fit: int | None = None
 
     def get(self, fit: int, block: int) -> PlacedRows | None:
         """Return the rows of a block, or None if they are not held."""
@@ -499,16 +500,18 @@ def _answered(
 ) -> Iterator[dict[str, Any]]:
     """Yield the answer of a part. Where blocks come without codes, it is that of those which this process holds."""
     total, n_rows, not_held = question.zero(), 0, []
-    for number, block in _numbered_blocks(grid, batches):
-        rows = _HELD.get(fit, number) or (None if block is None else PlacedRows.of(block))
-        if rows is None:
-            not_held.append(number)
-            continue
-        rows = rows.after(moves, question.needs_rests)
-        _HELD.put(fit, number, rows, most_held)
-        rows.add_answer(question, total)
-        n_rows += len(rows.node)
-    _HELD.for_now()
+    try:
+        for number, block in _numbered_blocks(grid, batches):
+            rows = _HELD.get(fit, number) or (None if block is None else PlacedRows.of(block))
+            if rows is None:
+                not_held.append(number)
+                continue
+            rows = rows.after(moves, question.needs_rests)
+            _HELD.put(fit, number, rows, most_held)
+            rows.add_answer(question, total)
+            n_rows += len(rows.node)
+    finally:
+        _HELD.for_now()
     yield {"answer": [total.tobytes()], "n_rows": [n_rows], "not_held": [not_held]}
 
 

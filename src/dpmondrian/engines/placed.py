@@ -17,8 +17,7 @@ from dpmondrian.engines.questions import Move, Question, moves_since
 class PlacedRows:
     """A block of rows (sensitive), and their nodes after the first `n_moves` of all moves.
 
-    It does not change, so a task that runs twice, or breaks off, finds the rows where they were. If it is lost, all moves bring a new
-    one to the same nodes.
+    It does not change, so a task that breaks off leaves the rows where they were. If it is lost, all moves bring a new one to the same nodes.
     """
 
     block: CodedBlock
@@ -39,8 +38,10 @@ class PlacedRows:
         """Return the same rows after all of these moves.
 
         Once places are asked for, they are kept instead of codes and rests, node by node: rows of a node that is cut later lie in few parts
-        of memory.
+        of memory. Rows that have made more moves begin anew: a copy of an earlier task may run late, and no move may be made twice.
         """
+        if self.n_moves > len(moves):
+            return PlacedRows(self.block, np.zeros_like(self.node)).after(moves, needs_rests)
         block, node, left = self.block.afresh(), self.node, moves_since(moves, self.n_moves)
         if not block.is_by_row:  # moves by codes are made while there are codes
             by_codes = list(takewhile(lambda move: not move.needs_rests, left))

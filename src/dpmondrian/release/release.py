@@ -274,10 +274,9 @@ class Release:
             raise ReleaseFileError(f"This is not a saved release: the field 'format' must be {FORMAT!r}.")
         version = values.get("format_version")
         if version != FORMAT_VERSION:
-            told = repr(version) if isinstance(version, int | None) else "that is not a number"
+            told = f"format version {version!r:.50}" if type(version) is int else "no valid format version"
             raise ReleaseFileError(
-                f"The release has format version {told:.50}, this version of dpmondrian reads {FORMAT_VERSION}. Use the "
-                "version of dpmondrian that wrote it."
+                f"The release has {told}, this version of dpmondrian reads {FORMAT_VERSION}. Use the version of dpmondrian that wrote it."
             )
         try:
             names = {int(number): text for number, text in values.pop("names", {}).items()}
