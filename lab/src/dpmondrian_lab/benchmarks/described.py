@@ -1,11 +1,12 @@
 """What a release says about its clusters, beside exact values: ``python -m dpmondrian_lab.benchmarks.described``.
 
-Four questions, all at epsilon 1 with secure noise and the defaults:
+Five questions, all at epsilon 1 with secure noise and the defaults:
 
 features   of clusters of 1,000 rows or more on real tables: are the (up to) three columns that the release says set a cluster apart those of the exact values?
 cost       what profiles cost: inertia with profiles relative to that without, on the data sets of the paper, with k and without
 quality    do the 95 % intervals of silhouette and explained variance hold the exact values of the released clusters, and those of the silhouettes the
            values of every other k that was measured, on real tables?
+centres    are the exact means of clusters within one and two stated errors of the released centres, on real tables, without k and with six?
 synthetic  KMeans on synthetic rows of a release: its inertia on true rows, relative to that of KMeans on true rows
 """
 
@@ -146,6 +147,29 @@ def _holds(model: DPM, rows: NDArray[np.float64], data_set: DataSet) -> list[boo
     return [one is not None and one.low <= value <= one.high for one, value in both]
 
 
+def centres(n_runs: int) -> Iterator[str]:
+    """Yield a line for each number of clusters."""
+    yield "| clusters | within one error | within two | largest |\n|---|---|---|---|"
+    for k in (None, 6):
+        errors = np.concatenate([_errors_of_centres(get(key), k) for key in real_keys() for _ in range(n_runs)])
+        within = [f"{(errors <= limit).mean():.1%}" for limit in (1.0, 2.0)]
+        yield f"| {k or 'found'} | {' | '.join(within)} | {errors.max():.1f} |"
+
+
+def _errors_of_centres(data_set: DataSet, k: int | None) -> NDArray[np.float64]:
+    """Return how far exact means are from released centres, in stated errors, over all clusters with rows and all columns."""
+    schema = data_set.bounds
+    assert isinstance(schema, Schema)
+    model, rows = _fitted(data_set, k), np.clip(data_set.load()[0], schema.lower, schema.upper)
+    own = [model.labels_ == cluster for cluster in range(model.n_clusters_)]
+    off = [
+        np.abs(centre - rows[is_own].mean(axis=0)) / error
+        for centre, error, is_own in zip(model.cluster_centers_, model.release_.centre_errors, own, strict=True)
+        if is_own.any()
+    ]
+    return np.concatenate(off)
+
+
 def synthetic(n_runs: int) -> Iterator[str]:
     """Yield a line for each data set."""
     yield "| data set | KMeans on synthetic rows / on true rows | worst |\n|---|---|---|"
@@ -165,7 +189,7 @@ def _of_kmeans(rows: NDArray[np.float64], true: NDArray[np.float64], k: int) -> 
     return float(inertia(true, KMeans(k, n_init=_STARTS, random_state=0).fit(rows).cluster_centers_))
 
 
-QUESTIONS = {"features": features, "cost": cost, "quality": quality, "synthetic": synthetic}
+QUESTIONS = {"features": features, "cost": cost, "quality": quality, "centres": centres, "synthetic": synthetic}
 
 
 def main() -> None:
