@@ -130,19 +130,29 @@ def serve(tmp_path):
             server.stop()
 
 
-@pytest.fixture(scope="session")
-def axe(tmp_path_factory):
-    """Return a function that has axe-core look at a page and returns what is serious; skipped where npm cannot bring it."""
-    npm, folder = shutil.which("npm"), tmp_path_factory.mktemp("axe")
+def install_axe(folder):
+    npm = shutil.which("npm")
     if npm is None:
         pytest.skip("axe-core comes by npm, which is not there: apt-get install npm")
     command = [npm, "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "axe-core@4"]
     if subprocess.run(command, cwd=folder, capture_output=True, check=False, timeout=600).returncode:
         pytest.skip("axe-core comes by npm, which cannot reach its registry.")
-    code = (folder / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def axe(request):
+    """Return a function that has axe-core look at a page and returns what is serious; skipped where npm cannot bring it.
+
+    What npm has brought stays in pytest's cache: to ask it again takes seconds.
+    """
+    folder = request.config.cache.mkdir("axe-core-4")
+    code = folder / "node_modules" / "axe-core" / "axe.min.js"
+    if not code.exists():
+        install_axe(folder)
+    text = code.read_text(encoding="utf-8")
 
     def serious(page):
-        page.execute_script(code)
+        page.execute_script(text)
         found = page.execute_async_script("axe.run(document).then(arguments[0])")["violations"]
         return [
             (rule["id"], [node["target"] for node in rule["nodes"]][:5])

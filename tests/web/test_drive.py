@@ -1,4 +1,7 @@
-"""From the file to the report in a real browser, as a user goes; and the same again by command, script and notebook."""
+"""From the file to the report in a real browser, as a user goes; and the same again by command, script and notebook.
+
+Kinds of files that the pages do not tell apart are taken through the same forms without a browser.
+"""
 
 import html
 import json
@@ -15,7 +18,7 @@ import pytest
 from dpmondrian.accounts import Budget
 from dpmondrian.accounts.locking import acquire_lock
 
-pytestmark = [pytest.mark.usefixtures("browser"), pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 SEED = "7"
 STEPS = ["columns", "plan", "account", "run", "result"]
@@ -48,11 +51,10 @@ def write_postgres(folder, people, request):
     address, dbapi = request.getfixturevalue("postgres"), pytest.importorskip("adbc_driver_postgresql.dbapi")
     people(folder / "rows.parquet")
     with dbapi.connect(address) as connection, connection.cursor() as cursor:
-        cursor.execute("DROP TABLE IF EXISTS people")
-        cursor.adbc_ingest("people", pyarrow.parquet.read_table(folder / "rows.parquet"))
+        cursor.adbc_ingest("visitors", pyarrow.parquet.read_table(folder / "rows.parquet"))
         connection.commit()
     (folder / "rows.parquet").unlink()
-    return address, "SELECT age, visits FROM people"
+    return address, "SELECT age, visits FROM visitors"
 
 
 @pytest.fixture
@@ -93,6 +95,13 @@ def no_row_is_shown(page):
     """No text of a page says how old anybody is; a port may contain these digits."""
     assert "No value from your rows is shown" in one(page, "footer").text
     assert not re.search(r"\b72\b", one(page, "main").text)
+
+
+def shows_no_row(page):
+    """The same of a page as the server sends it."""
+    main, _, rest = page.partition("<main")[2].partition("</main>")
+    assert "No value from your rows is shown" in rest
+    assert not re.search(r"\b72\b", re.sub(r"<[^>]*>", " ", main))
 
 
 def drive(page, server, table, query):
@@ -173,31 +182,59 @@ def one_of(text, before, after):
     return text.partition(before)[2].partition(after)[0]
 
 
-@pytest.mark.parametrize(
-    "write", [write_csv, write_parquet, write_excel, write_postgres], ids=lambda write: write.__name__
-)
-def test_from_the_file_to_the_report_and_the_same_again(write, serve, people, page, request, tmp_path):
+@pytest.fixture
+def again(tmp_path):
+    """Return a function that runs arguments of Python in a copy of a folder with a new account, and returns the release."""
+
+    def run(folder, arguments):
+        copy = Path(shutil.copytree(folder, tmp_path / "copy", dirs_exist_ok=True))
+        shutil.rmtree(copy / "published")
+        for left in copy.glob("budget.json*"):
+            left.unlink()
+        Budget.create(copy / "budget.json", 3.0, 1e-6, "people of 2026")
+        done = subprocess.run([sys.executable, *arguments], cwd=copy, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return (copy / "published" / "release.json").read_bytes()
+
+    return run
+
+
+def released(server):
+    """Return the release of a run that was charged what was planned."""
+    assert [entry.epsilon for entry in Budget(server.folder / "budget.json").read().entries] == [2.0]
+    return (server.folder / "published" / "release.json").read_bytes()
+
+
+@pytest.mark.parametrize("write", [write_csv, write_postgres], ids=lambda write: write.__name__)
+def test_from_the_file_to_the_report_and_the_same_again(write, serve, people, page, request, again):
     server = serve("--seed", SEED)
     table, query = write(server.folder, people, request)
     drive(page, server, table, query)
     look_at_the_result(page)
     work = "/w/" + page.current_url.split("/w/")[1].split("/")[0]
     assert [entry for entry in page.get_log("browser") if "favicon" not in entry["message"]] == []
-    release = (server.folder / "published" / "release.json").read_bytes()
-    assert [entry.epsilon for entry in Budget(server.folder / "budget.json").read().entries] == [2.0]
-
-    def again(folder, arguments):
-        shutil.rmtree(folder / "published")
-        for left in folder.glob("budget.json*"):
-            left.unlink()
-        Budget.create(folder / "budget.json", 3.0, 1e-6, "people of 2026")
-        done = subprocess.run([sys.executable, *arguments], cwd=folder, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return (folder / "published" / "release.json").read_bytes()
-
-    copy = Path(shutil.copytree(server.folder, tmp_path / "copy"))
+    release = released(server)
     for arguments in list(ways(server.user_of(page), work))[slice(None) if write is write_csv else slice(1, 2)]:
-        assert again(copy, arguments) == release, arguments
+        assert again(server.folder, arguments) == release, arguments
+
+
+@pytest.mark.parametrize("write", [write_parquet, write_excel], ids=lambda write: write.__name__)
+def test_other_kinds_of_files_are_released_by_the_same_forms(write, serve, people, request, again):
+    server = serve("--seed", SEED)
+    table, _ = write(server.folder, people, request)
+    user = server.user()
+    assert f'value="{table}"' in user.get("/")[2]
+    work = user.chosen(table)
+    columns = {"kind-0": "number", "lower-0": "0", "upper-0": "120", "kind-1": "whole", "lower-1": "0", "upper-1": "40"}
+    account = {"how": "new", "new-path": "budget.json", "epsilon": "3", "delta": "1e-6", "data-set": "people of 2026"}
+    for step, form in (("columns", columns), ("plan", {"epsilon": "2"}), ("account", account)):
+        shows_no_row(user.get(f"{work}/{step}")[2])
+        assert user.post(f"{work}/{step}", form)[0] == 303
+    shows_no_row(user.get(f"{work}/run")[2])
+    user.post(f"{work}/run", {"out": "published"})
+    assert user.until(work, "done", "stopped") == "done", user.get(f"{work}/run")[2]
+    _, script, _ = ways(user, work)
+    assert again(server.folder, script) == released(server)
 
 
 def test_saved_is_said_of_the_last_thing_typed(serve, people, page):
