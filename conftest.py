@@ -82,6 +82,8 @@ FIRST = (
     "lab/tests/audit/test_replay.py",
     "tests/web/test_runs.py",
     "lab/tests/experiments/test_resume.py",
+    "lab/tests/commands/test_reproduce.py",
+    "lab/tests/test_workers.py",
     "tests/test_typed_user.py",
     "tests/fuzz/test_hostile_releases.py",
 )

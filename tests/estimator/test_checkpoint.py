@@ -332,12 +332,12 @@ from dpmondrian import DPM, Budget, FinishedRunError
 from dpmondrian.accounts.checkpoint import Checkpoint
 warnings.simplefilter("ignore")
 os.fsync = lambda handle: None  # a kill takes nothing that the system has been told
-folder, seed = sys.argv[1], json.loads(sys.argv[2])
+folder = sys.argv[1]
 rows = np.vstack([np.full((300, 1), 20.0), np.full((300, 1), 80.0)])
 watched = ["open", "close", "write", "fsync", "link", "replace", "listdir", "fstat", "unlink", "ftruncate"]
 real = {name: getattr(os, name) for name in watched}
 
-def fit(path, budget):
+def fit(path, budget, seed):
     model = DPM(epsilon=1.0, bounds=(0, 100), variant="paper", max_depth=1, random_state=seed)  # the fewest draws
     return model.fit(rows, budget=budget, checkpoint=path)
 
@@ -351,13 +351,13 @@ def deadly(name, left):
         return real[name](*arguments, **keywords)
     return call
 
-def killed_fit(path, budget, moment):
+def killed_fit(path, budget, seed, moment):
     child = os.fork()
     if child == 0:
         left = [moment]
         for name in watched:
             setattr(os, name, deadly(name, left))
-        fit(path, budget)
+        fit(path, budget, seed)
         os._exit(0)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
 
@@ -365,40 +365,42 @@ def draws(path):
     state = Checkpoint(path).read()
     return [] if state is None else [[draw.name, draw.level, draw.released.tolist()] for draw in state.draws]
 
-fit(None, Budget.create(os.path.join(folder, "warm.json"), 1.0, 1e-6))
-results = []
-for moment in range(0, 300, int(sys.argv[3])):
-    path = os.path.join(folder, f"{moment}.ckpt")
-    budget = Budget.create(os.path.join(folder, f"{moment}.json"), 1.0, 1e-6)
-    killed = killed_fit(path, budget, moment)
-    before, charged = draws(path), len(budget.read().entries)
-    try:
-        release = fit(path, budget).release_
-    except FinishedRunError as finished:
-        release = finished.release
-    entries = [[entry.epsilon, entry.state, entry.release == release.digest()] for entry in budget.read().entries]
-    results.append([killed, before, draws(path), charged, entries, release.to_json()])
-    if not killed:
-        break
-print(json.dumps(results))
+def fits(seed, every):
+    fit(None, Budget.create(os.path.join(folder, f"warm-{seed}.json"), 1.0, 1e-6), seed)
+    results = []
+    for moment in range(0, 300, every):
+        path = os.path.join(folder, f"{moment}-{seed}.ckpt")
+        budget = Budget.create(os.path.join(folder, f"{moment}-{seed}.json"), 1.0, 1e-6)
+        killed = killed_fit(path, budget, seed, moment)
+        before, charged = draws(path), len(budget.read().entries)
+        try:
+            release = fit(path, budget, seed).release_
+        except FinishedRunError as finished:
+            release = finished.release
+        entries = [[entry.epsilon, entry.state, entry.release == release.digest()] for entry in budget.read().entries]
+        results.append([killed, before, draws(path), charged, entries, release.to_json()])
+        if not killed:
+            break
+    return results
+
+print(json.dumps([fits(3, 1), fits(None, 4)]))
 """
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("seed", "every"), [(3, 1), (None, 4)])
-def test_a_kill_before_any_call_of_the_system_spends_nothing_twice(tmp_path, seed, every):
-    """Of the checkpoint and of the budget, also in the middle of a write."""
-    command = [sys.executable, "-c", KILLED, str(tmp_path), json.dumps(seed), str(every)]
+def test_a_kill_before_any_call_of_the_system_spends_nothing_twice(tmp_path):
+    """Of the checkpoint and of the budget, also in the middle of a write; with a seed before each call, with secure noise before every fourth."""
+    command = [sys.executable, "-c", KILLED, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
-    results = json.loads(done.stdout)
-    assert [killed for killed, *_ in results] == [True] * (len(results) - 1) + [False]
-    assert len(results) > 40 // every
-    for _, before, after, charged, entries, _ in results:
-        assert after[: len(before)] == before
-        assert len({(name, level) for name, level, _ in after}) == len(after)
-        assert charged or not before, "nothing is drawn that is not paid for"
-        assert entries == [[1.0, "released", True]]
-    if seed is not None:
-        assert {len(before) for _, before, *_ in results} == set(range(len(results[0][2]) + 1))
-        assert len({release for *_, release in results}) == 1
+    seeded, secure = json.loads(done.stdout)
+    for results, least in ((seeded, 40), (secure, 10)):
+        assert [killed for killed, *_ in results] == [True] * (len(results) - 1) + [False]
+        assert len(results) > least
+        for _, before, after, charged, entries, _ in results:
+            assert after[: len(before)] == before
+            assert len({(name, level) for name, level, _ in after}) == len(after)
+            assert charged or not before, "nothing is drawn that is not paid for"
+            assert entries == [[1.0, "released", True]]
+    assert {len(before) for _, before, *_ in seeded} == set(range(len(seeded[0][2]) + 1))
+    assert len({release for *_, release in seeded}) == 1

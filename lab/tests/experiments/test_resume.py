@@ -92,19 +92,20 @@ def is_running(pid: int) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGINT])
-def test_an_interruption_leaves_nothing_behind_and_after_it_the_bytes_are_the_same(tmp_path, uninterrupted, ending):
-    process = started(tmp_path)
-    store = Store(tmp_path)
-    workers = children(process)
-    assert workers
-    os.kill(process.pid, ending)
-    process.communicate()
-    assert process.returncode == (-signal.SIGKILL if ending == signal.SIGKILL else 130)
-    while any(is_running(pid) for pid in workers):  # if it never ends, whoever runs the tests does
-        time.sleep(0.02)
-    assert len(store.finished("kopt")) == N_BEFORE
-    assert len(run_kopt(tmp_path, jobs=1).rows) == N_RUNS - N_BEFORE
+def test_interruptions_leave_nothing_behind_and_after_them_the_bytes_are_the_same(tmp_path, uninterrupted):
+    store, n_done = Store(tmp_path), 0
+    for ending in (signal.SIGINT, signal.SIGKILL):
+        process = started(tmp_path)
+        workers = children(process)
+        assert workers
+        os.kill(process.pid, ending)
+        process.communicate()
+        assert process.returncode == (-signal.SIGKILL if ending == signal.SIGKILL else 130)
+        while any(is_running(pid) for pid in workers):  # if it never ends, whoever runs the tests does
+            time.sleep(0.02)
+        n_done += N_BEFORE
+        assert len(store.finished("kopt")) == n_done
+    assert len(run_kopt(tmp_path, jobs=1).rows) == N_RUNS - n_done
     assert store.rows_path("kopt").read_bytes() == Store(uninterrupted).rows_path("kopt").read_bytes()
 
 

@@ -77,8 +77,20 @@ class Page(HTMLParser):
         return " ".join(" ".join(data for tag, data in self.texts if tag not in ("style", "script")).split())
 
 
+_RENDERED = {}
+
+
+def rendered(release):
+    """Return the report of a release that many tests look at, which is drawn once."""
+    kept, text = _RENDERED.get(id(release), (None, None))
+    if kept is not release:
+        text = render_report(release)
+        _RENDERED[id(release)] = release, text
+    return text
+
+
 def test_all_sections_are_there(patients):
-    page = Page(render_report(patients))
+    page = Page(rendered(patients))
     assert [attributes["id"] for attributes in page.all("section")] == list(SECTIONS)
     links = {attributes["href"] for attributes in page.all("a")}
     cards = {f"#cluster-{cluster}" for cluster in range(len(patients.sizes))}
@@ -90,7 +102,7 @@ def test_all_sections_are_there(patients):
 
 
 def test_rules_sizes_centres_and_ledger_are_there(patients):
-    text = html.unescape(re.sub(r"<[^>]+>", "", render_report(patients)))
+    text = html.unescape(re.sub(r"<[^>]+>", "", rendered(patients)))
     for cluster in range(len(patients.sizes)):
         of_cluster = [rule for rule in patients.tree.pruned.leaf_rules() if rule.cluster == cluster]
         for rule in sorted(of_cluster, key=lambda rule: -rule.size)[:8]:
@@ -98,7 +110,7 @@ def test_rules_sizes_centres_and_ledger_are_there(patients):
     for size, error in zip(patients.sizes, patients.size_errors, strict=True):
         assert f"{size:,.0f} {ENGLISH('counted.rows')}" in text
         assert ENGLISH("report.card.error", error=f"{error:,.0f}") in text
-    shown = re.findall(r"<td>(\d+\.\d+)</td><td>(\d+\.\d+)</td></tr>", render_report(patients))
+    shown = re.findall(r"<td>(\d+\.\d+)</td><td>(\d+\.\d+)</td></tr>", rendered(patients))
     for centre, error in zip(patients.centres[:, :4].ravel(), patients.centre_errors[:, :4].ravel(), strict=True):
         assert any(abs(float(v) - centre) < 0.06 * error and abs(float(e) / error - 1) < 0.06 for v, e in shown)
     for entry in patients.privacy.entries:
@@ -118,7 +130,7 @@ def test_the_same_release_gives_the_same_bytes(patients, mixed):
 
 @pytest.mark.parametrize("name", ["patients", "mixed", "hostile"])
 def test_nothing_is_loaded_and_nothing_runs_but_the_one_script(name, request):
-    text = render_report(request.getfixturevalue(name))
+    text = rendered(request.getfixturevalue(name))
     page = Page(text)
     kinds = {tag for tag, _ in page.elements}
     assert not kinds & {
@@ -151,7 +163,7 @@ def test_nothing_is_loaded_and_nothing_runs_but_the_one_script(name, request):
 
 @pytest.mark.slow
 def test_the_policy_allows_this_style_and_script_only(patients):
-    text = render_report(patients)
+    text = rendered(patients)
     [policy] = [a["content"] for a in Page(text).all("meta") if a.get("http-equiv") == "Content-Security-Policy"]
     assert policy.startswith("default-src 'none'; ")
     assert "unsafe" not in policy
@@ -163,7 +175,7 @@ def test_the_policy_allows_this_style_and_script_only(patients):
 
 
 def test_hostile_texts_stay_texts(hostile):
-    text = render_report(hostile)
+    text = rendered(hostile)
     text.encode("utf-8")  # no half characters
     page = Page(text)
     assert not page.unbalanced
@@ -185,7 +197,7 @@ def test_embedded_data_cannot_end_its_element():
 
 
 def test_a_seeded_run_has_a_banner_and_a_secure_one_has_none(patients):
-    seeded = render_report(patients)
+    seeded = rendered(patients)
     assert not patients.privacy.releasable
     assert '<div class="alarm"' in seeded
     assert "NOT RELEASABLE" in seeded
@@ -207,7 +219,7 @@ def with_privacy(release, **changes):
 
 
 def test_epsilon_is_explained_with_numbers(mixed):
-    page = Page(render_report(mixed))
+    page = Page(rendered(mixed))
     assert ("span", right_of_hundred(mixed.privacy.explain().advantage)) in page.texts
     assert "e 1 = 2.72" in page.words
     assert "1 in 10,000,000" in page.words
@@ -223,7 +235,7 @@ def test_epsilons_of_bounds_add_up(mixed):
         f"right in at most {right_of_hundred(replace(mixed.privacy, bounds_epsilon=0.5).explain().advantage)} of"
         in words
     )
-    assert "estimated privately" not in Page(render_report(mixed)).words
+    assert "estimated privately" not in Page(rendered(mixed)).words
 
 
 def test_pure_privacy_and_people_with_several_rows(mixed):
@@ -267,8 +279,8 @@ def test_the_report_says_where_the_release_comes_from_and_how_to_verify_it(mixed
         "epsilon = 1.5", "2 earlier fits", release.digest(), "dpm verify release.json",
     ):  # fmt: skip
         assert said in words
-    assert "No budget was charged" in Page(render_report(mixed)).words
-    assert "earlier fits" not in Page(render_report(mixed)).words
+    assert "No budget was charged" in Page(rendered(mixed)).words
+    assert "earlier fits" not in Page(rendered(mixed)).words
 
 
 def test_shares_of_the_budget_add_up(patients):
@@ -280,7 +292,7 @@ def test_shares_of_the_budget_add_up(patients):
 
 
 def test_categories_are_shown_as_shares_and_units_as_notes(mixed):
-    words = Page(render_report(mixed)).words.replace("\u00a0", " ")
+    words = Page(rendered(mixed)).words.replace("\u00a0", " ")
     assert re.search(r"basic \d+ % 62 % 10 % 50 % 25 %", words)
     assert "plan is not basic" in words
     assert "years" in words
@@ -298,7 +310,7 @@ def test_many_categories_are_folded(hand_made):
 
 
 def test_without_scripts_the_map_is_there(patients):
-    text = render_report(patients)
+    text = rendered(patients)
     classes = [attributes.get("class", "").split() for _, attributes in Page(text).elements]
     assert sum("dot" in each for each in classes) == len(patients.sizes)
     assert sum("box" in each for each in classes) == patients.tree.pruned.n_leaves
@@ -307,7 +319,7 @@ def test_without_scripts_the_map_is_there(patients):
 
 def test_boxes_fill_the_map_where_two_columns_are_all(towns):
     rectangles = [
-        attributes for attributes in Page(render_report(towns)).all("rect") if "box" in attributes.get("class", "")
+        attributes for attributes in Page(rendered(towns)).all("rect") if "box" in attributes.get("class", "")
     ]
     assert len(rectangles) == towns.tree.pruned.n_leaves
     area = sum(float(each["width"]) * float(each["height"]) for each in rectangles)
@@ -434,7 +446,7 @@ CELL = r'<td(?: class="(\w+)")?>([^<]+)(?:<small>([^<]+)</small>)?</td>'
 
 
 def test_the_overview_compares_every_cluster_with_all(mixed):
-    cells = cells_of(render_report(mixed), "age")
+    cells = cells_of(rendered(mixed), "age")
     weight = mixed.sizes / mixed.sizes.sum()
     values = [float(value) for _, value, _ in cells]
     assert values == pytest.approx([weight @ mixed.centres[:, 0], *mixed.centres[:, 0]], abs=0.5)
@@ -445,7 +457,7 @@ def test_the_overview_compares_every_cluster_with_all(mixed):
 
 
 def test_what_noise_could_have_made_is_not_shaded(mixed):
-    clear = [shade for shade, *_ in cells_of(render_report(mixed), "age")]
+    clear = [shade for shade, *_ in cells_of(rendered(mixed), "age")]
     assert any(clear)
     noisy = replace(mixed, centre_errors=np.full_like(mixed.centre_errors, 1e6))
     assert not any(shade for shade, *_ in cells_of(render_report(noisy), "age"))
@@ -477,7 +489,8 @@ def test_cards_show_what_sets_clusters_apart(mixed, profiled):
 
 
 def test_overview_and_cards_state_the_same_shares(answered):
-    text, page = render_report(answered), Page(render_report(answered)).words.replace("\u00a0", " ")
+    text = rendered(answered)
+    page = Page(text).words.replace("\u00a0", " ")
     overview = [cell[1] for cell in cells_of(text, "smoker")]
     shares = [own["smoker"].shares[-1].value for own in answered.profiles.clusters]
     assert [float(cell.rstrip("\u00a0%")) / 100 for cell in overview[1:]] == pytest.approx(shares, abs=0.006)
@@ -521,7 +534,7 @@ RECT = r'<rect x="\d+" width="1" height="1"(?: class="(\w+)")?><title>([^<]+)</t
 
 
 def test_a_table_says_how_good_more_segments_are_than_the_slider_shows(mixed):
-    assert "How good 21" not in render_report(mixed)  # nothing was measured
+    assert "How good 21" not in rendered(mixed)  # nothing was measured
     rng = np.random.default_rng(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -533,7 +546,7 @@ def test_a_table_says_how_good_more_segments_are_than_the_slider_shows(mixed):
 
 
 def test_the_slider_goes_through_every_number_of_segments(mixed):
-    text = render_report(mixed)
+    text = rendered(mixed)
     parts = text.split('<section id="segments"')[1].split("</section>")[0].split('<div class="k')[1:]
     assert ["few" in part[:40] for part in parts] == [k in (2, 3, 5, 8) for k in range(1, 21)]  # without a script
     assert ["The release holds 12 cells" in part for part in parts] == [k > 12 for k in range(1, 21)]
@@ -545,7 +558,7 @@ def test_the_slider_goes_through_every_number_of_segments(mixed):
 
 
 def test_the_certainty_of_clusters_is_in_words(mixed):
-    words = Page(render_report(mixed)).words
+    words = Page(rendered(mixed)).words
     for said in ("almost certain (over 99.9 %)", "likely (80.0 %)", "possible (60.0 %)", "doubtful (40.0 %)"):
         assert f"Separate: {said}" in words
     assert "Separate:" not in Page(render_report(replace(mixed, certainty=None))).words
@@ -584,7 +597,7 @@ def contrast(first, second):
 
 
 def test_colours_stand_out(patients):
-    style = re.search(r"<style>(.*?)</style>", render_report(patients), re.DOTALL)[1]
+    style = re.search(r"<style>(.*?)</style>", rendered(patients), re.DOTALL)[1]
     looks = [
         dict(re.findall(r"--([\w-]+): (#\w{6})", block)) for block in re.findall(r"\{([^{}]*--paper: #[^{}]*)\}", style)
     ]
