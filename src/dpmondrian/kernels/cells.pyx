@@ -7,7 +7,7 @@ from libc.stdint cimport int64_t
 
 from dpmondrian.kernels.tiles cimport vectorised
 
-__all__ = ["all_valleys", "clearest_valley", "dispersions", "expected_counts"]
+__all__ = ["all_valleys", "clearest_valley", "dispersions", "dispersions_along", "expected_counts"]
 
 cdef enum:
     LANES = 16  # histograms in which valleys are looked for at once
@@ -249,23 +249,73 @@ cdef vectorised _look(
             best[h] = z if z > best[h] else best[h]
 
 
-def dispersions(const double[:, :] rows, const double[:, :] variances, const double[::1] difference, double median, Py_ssize_t step):
-    """Return the variance of counts per row of theirs, without noise, and these rows; see `dpm.finding.dispersion`."""
-    cdef Py_ssize_t n_parts = difference.shape[0], n_windows = rows.shape[0] - step * (n_parts - 1), n_found = 0, i, j, k
-    estimates, levels = np.empty(max(n_windows, 0) * rows.shape[1]), np.empty(max(n_windows, 0) * rows.shape[1])
-    cdef double[::1] estimate = estimates, level = levels
-    cdef double norm = 0.0, differs, noise, mean
+def dispersions_along(const double[::1] counts, double variance, const double[::1] difference, double median, Py_ssize_t fewest):
+    """Return the medians of what `dispersions` finds in counts with noise of this variance: of bins, and of every two of them together.
+
+    The last number is the median of those of bins relative to the rows of each. Medians of fewer than `fewest` numbers are 0.
+    """
+    cdef Py_ssize_t n_bins = counts.shape[0], width, n_found, b
+    cdef double[:, ::1] windows = np.empty((n_bins, 1)), variances = np.empty((n_bins, 1))
+    cdef double[::1] estimates = np.empty(n_bins), levels = np.empty(n_bins)
+    cdef double[2] medians = [0.0, 0.0]
+    cdef double relative = 0.0
     with nogil:
-        for k in range(n_parts):
-            norm += difference[k] * difference[k]
-        for i in range(n_windows):
-            for j in range(rows.shape[1]):
-                differs = noise = mean = 0.0
-                for k in range(n_parts):
-                    differs += difference[k] * rows[i + k * step, j]
-                    noise += difference[k] * difference[k] * variances[i + k * step, j] / norm
-                    mean += rows[i + k * step, j] / n_parts
-                if mean > max(2.0 * sqrt(noise), 5.0):
-                    estimate[n_found], level[n_found] = (differs * differs / norm / median - noise) / mean, mean
-                    n_found += 1
-    return estimates[:n_found], levels[:n_found]
+        for width in range(1, 3):
+            for b in range(n_bins + 1 - width):
+                windows[b, 0] = counts[b] + counts[b + 1] if width == 2 else counts[b]
+                variances[b, 0] = width * variance
+            n_found = _find_dispersions(windows[: n_bins + 1 - width], variances, difference, median, width, &estimates[0], &levels[0])
+            if n_found < fewest:
+                continue
+            if width == 1:
+                for b in range(n_found):
+                    levels[b] = estimates[b] / levels[b]
+                relative = _median(&levels[0], n_found)
+            medians[width - 1] = _median(&estimates[0], n_found)
+    return medians[0], medians[1], relative
+
+
+cdef double _median(double *values, Py_ssize_t size) noexcept nogil:
+    """Return the median of a few numbers, and bring them in order."""
+    cdef Py_ssize_t i, place
+    cdef double value
+    for i in range(1, size):
+        value, place = values[i], i
+        while place > 0 and values[place - 1] > value:
+            values[place] = values[place - 1]
+            place -= 1
+        values[place] = value
+    return 0.5 * (values[(size - 1) // 2] + values[size // 2])
+
+
+def dispersions(const double[:, ::1] rows, const double[:, ::1] variances, const double[::1] difference, double median):
+    """Return the variance of counts per row of theirs, without noise, in windows that clearly hold some; see `dpm.finding.dispersion`."""
+    cdef double[::1] estimate, level = np.empty(rows.size + 1)
+    cdef Py_ssize_t n_found
+    estimates = np.empty(rows.size + 1)
+    estimate = estimates
+    with nogil:
+        n_found = _find_dispersions(rows, variances, difference, median, 1, &estimate[0], &level[0])
+    return estimates[:n_found]
+
+
+cdef Py_ssize_t _find_dispersions(
+    const double[:, ::1] rows, const double[:, ::1] variances, const double[::1] difference, double median, Py_ssize_t step,
+    double *estimates, double *levels,
+) noexcept nogil:  # fmt: skip
+    """Write what `dispersions` returns for windows of bins so many steps apart, and the rows in each; return how many there are."""
+    cdef Py_ssize_t n_parts = difference.shape[0], n_found = 0, i, j, k
+    cdef double norm = 0.0, differs, noise, mean
+    for k in range(n_parts):
+        norm += difference[k] * difference[k]
+    for i in range(rows.shape[0] - step * (n_parts - 1)):
+        for j in range(rows.shape[1]):
+            differs = noise = mean = 0.0
+            for k in range(n_parts):
+                differs += difference[k] * rows[i + k * step, j]
+                noise += difference[k] * difference[k] * variances[i + k * step, j] / norm
+                mean += rows[i + k * step, j] / n_parts
+            if mean > max(2.0 * sqrt(noise), 5.0):
+                estimates[n_found], levels[n_found] = (differs * differs / norm / median - noise) / mean, mean
+                n_found += 1
+    return n_found
