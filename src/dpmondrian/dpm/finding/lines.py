@@ -192,10 +192,10 @@ class _Search:
         cells, spread = part.cells, _SMOOTH[part.sharpness] * self._cells.spread
         can_pay = (cells.rows / (_ROWS_FOR_TWO * deviation)) ** 2
         every_column = can_pay >= _ALL_COLUMNS * (self._grid.n_columns + 2)
+        if part.candidates is None and not part.is_whole and not every_column and is_one_hump(cells, spread):
+            part.candidates = Candidates.none(self._grid.n_columns)
         if part.candidates is None:
-            only_hints = not part.is_whole and not every_column and is_one_hump(cells, spread)
-            directions = np.empty((0, self._grid.n_columns)) if only_hints else candidates_of(cells, spread)
-            part.candidates = Candidates.along(directions, cells, spread, self._value_spreads)
+            part.candidates = Candidates.along(candidates_of(cells, spread), cells, spread, self._value_spreads)
         return propose(
             cells,
             spread,
@@ -372,6 +372,8 @@ def _spread_shape(lengths: NDArray[np.int64], width: int) -> NDArray[np.int64]:
 
     It is a log-concave shape, so it leaves a density log-concave. Intervals much shorter than a bin make no difference.
     """
+    if not len(lengths):
+        return _POINT
     step = width // STEPS
     n_steps = np.minimum(np.rint(lengths / step).astype(np.int64), _MOST_STEPS)
     density = np.ones(1)

@@ -147,7 +147,12 @@ class Candidates:
         expected, low, high = expected_counts(along, cells.sizes, spreads, _REACH, N_BINS)
         return cls(directions, low, high, expected)
 
-    @cached_property
+    @classmethod
+    def none(cls, n_columns: int) -> Candidates:
+        """Return no directions of so many columns."""
+        return cls(np.empty((0, n_columns)), np.empty(0), np.empty(0), np.empty((0, N_BINS)))
+
+    @property
     def is_column(self) -> NDArray[np.bool_]:
         """Which directions are those of columns."""
         is_column: NDArray[np.bool_] = np.abs(self.directions).max(axis=1) > 0.999
@@ -212,11 +217,13 @@ def propose(
         return []
     if hints:
         candidates = candidates.and_then(Candidates.along(np.array(hints), cells, spread, value_spreads))
-    directions, is_column = candidates.directions, candidates.is_column
     z = np.where(is_new, clearest(candidates.expected, deviation)[0], -np.inf)
     best = int(z.argmax())
+    if z[best] < _LEAST_EXPECTED and not (hints or is_root or every_column):
+        return []
     most = _affordable(candidates.expected[best], float(z[best]), deviation, most)
     [promising] = np.nonzero(z >= _LEAST_EXPECTED)
+    directions, is_column = candidates.directions, candidates.is_column
     # Directions that differ in rounding only are alike: the first of them is taken, on every processor.
     worth = np.round(z[promising] * np.where(is_column[promising], _COLUMNS_FIRST, 1.0), 6)
     best_first: list[int] = promising[np.argsort(-worth, kind="stable")].tolist()
