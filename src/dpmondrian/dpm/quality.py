@@ -182,10 +182,12 @@ def draw_figures(
 def _numbered(sets: list[NDArray[np.int64]]) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
     """Return all different centres, and their numbers in every set."""
     centres = np.concatenate(sets)
-    number_of: dict[bytes, int] = {}
-    of_centre = [number_of.setdefault(one, len(number_of)) for one in _bytes_of_rows(centres)]
-    numbers = np.split(np.array(of_centre), np.cumsum([len(own) for own in sets])[:-1])
-    return np.frombuffer(b"".join(number_of), dtype=np.int64).reshape(len(number_of), -1), numbers
+    as_bytes = _bytes_of_rows(centres)
+    different = dict.fromkeys(as_bytes)
+    number_of = dict(zip(different, range(len(different)), strict=True))
+    numbers = np.fromiter(map(number_of.__getitem__, as_bytes), dtype=np.int64, count=len(as_bytes))
+    by_set = np.split(numbers, np.cumsum([len(own) for own in sets])[:-1])
+    return np.frombuffer(b"".join(different), dtype=np.int64).reshape(len(different), -1), by_set
 
 
 def _bytes_of_rows(rows: NDArray[np.int64]) -> list[bytes]:

@@ -79,12 +79,12 @@ def _count_lines(
                 for line in range(n_lines):
                     if line_of[line] != g:
                         continue
-                    if columns[line] >= 0:
+                    if is_turned:
+                        turned.project(line, offsets[line], size, &found[0])
+                    elif columns[line] >= 0:
                         _project_column(
                             &rows[0, columns[line]], rows.shape[1], &order[start], size, directions[line, columns[line]], offsets[line], &found[0]
                         )
-                    elif is_turned:
-                        turned.project(line, offsets[line], size, &found[0])
                     else:
                         _project(&rows[0, 0], rows.shape[1], &order[start], size, &directions[line, 0], offsets[line], &found[0])
                     if shape_begins[line + 1] - shape_begins[line] == 1:

@@ -15,6 +15,8 @@ from itertools import combinations, pairwise
 
 import numpy as np
 
+from dpmondrian.kernels.cells import clearest_valley
+
 __all__ = [
     "across_gaps",
     "between_groups",
@@ -26,6 +28,7 @@ __all__ = [
     "distance_sums",
     "histograms",
     "order_rows",
+    "promising",
     "quantise",
     "regroup",
     "route",
@@ -313,3 +316,36 @@ def dispersions_along(counts, variance, difference, median, fewest):
         if width == 1:
             relative = float(np.median(estimates / means[clear])) if is_enough else 0.0
     return *medians, relative
+
+
+def promising(
+    directions, expected, tried, n_hints, most, widths, deviation, depth, empty, seen, apart, least, clear, columns_first
+):  # fmt: skip
+    """Return the numbers of directions to look along, best first; which of all are not near to those that were tried; and how many are worth it.
+
+    The last `n_hints` directions are hints, which come after the best one, and are never near to tried ones. Others are taken if cells expect
+    a valley of at least so many deviations as `least`; near means a cosine of at least `seen` to tried ones, of `apart` to each other. A
+    column comes before slanted directions with valleys less than `columns_first` times as deep. `deviation` is that of the noise of a bin
+    if one direction is looked along, at most `most` are: so many that the best valley stays `clear`, since noise grows with their number.
+    """
+
+    def depths(counts, deviation):
+        return clearest_valley(counts, widths, deviation, 1.0, 1.0, depth, empty)[0]
+
+    is_new = np.ones(len(directions), dtype=np.bool_)
+    if len(tried):
+        near = (np.abs(directions @ tried.T) >= seen).any(axis=1)
+        is_new = ~near | (np.arange(len(directions)) >= len(directions) - n_hints)
+    if not is_new.any():
+        return [], is_new, min(most, 1)
+    z = np.where(is_new, depths(expected, deviation), -np.inf)
+    while most > 1 and depths(expected[[z.argmax()]], deviation * np.sqrt(most))[0] < clear:
+        most -= 1
+    worth = np.round(np.where((np.abs(directions) > 0.999).any(axis=1), z * columns_first, z), 6)
+    best_first = [i for i in np.argsort(-worth, kind="stable").tolist() if z[i] >= least]
+    hinted = list(range(len(directions) - n_hints, len(directions)))
+    found: list[int] = []
+    for i in best_first[:1] + hinted + best_first[1:]:
+        if len(found) < most and all(abs(directions[i] @ directions[j]) < apart for j in found):
+            found.append(i)
+    return found, is_new, most

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.dpm.finding.valleys import clearest
+from dpmondrian.dpm.finding.valleys import DEPTH, EMPTY, WIDTHS
 from dpmondrian.dpm.merging import squared_distances, ward_joins
-from dpmondrian.kernels.cells import expected_counts
+from dpmondrian.kernels.cells import expected_counts, promising
 from dpmondrian.kernels.directions import across_gaps, between_groups
 
 __all__ = ["N_BINS", "Candidates", "PartCells", "Proposal", "candidates_of", "is_one_hump", "propose"]
@@ -152,12 +151,6 @@ class Candidates:
         """Return no directions of so many columns."""
         return cls(np.empty((0, n_columns)), np.empty(0), np.empty(0), np.empty((0, N_BINS)))
 
-    @property
-    def is_column(self) -> NDArray[np.bool_]:
-        """Which directions are those of columns."""
-        is_column: NDArray[np.bool_] = np.abs(self.directions).max(axis=1) > 0.999
-        return is_column
-
     def and_then(self, others: Candidates) -> Candidates:
         """Return these and others."""
         return Candidates(
@@ -209,50 +202,24 @@ def propose(
         Whether every column is looked along, beside two slanted directions.
     """
     hints = [hint for hint in hints if all(abs(float(hint @ other)) < _SEEN for other in tried)][:most]
-    is_new = np.ones(len(candidates.directions) + len(hints), dtype=np.bool_)
-    if tried:
-        cosines = np.abs(candidates.directions @ np.array(tried).T)
-        is_new[: len(candidates.directions)] = cosines.max(axis=1) < _SEEN
-    if not is_new.any():
-        return []
     if hints:
         candidates = candidates.and_then(Candidates.along(np.array(hints), cells, spread, value_spreads))
-    z = np.where(is_new, clearest(candidates.expected, deviation)[0], -np.inf)
-    best = int(z.argmax())
-    if z[best] < _LEAST_EXPECTED and not (hints or is_root or every_column):
+    directions = candidates.directions
+    chosen, is_new, most = promising(
+        directions, candidates.expected, np.array(tried).reshape(-1, directions.shape[1]), len(hints), most, WIDTHS, deviation, DEPTH, EMPTY,
+        _SEEN, _APART, _LEAST_EXPECTED, _CLEAR, _COLUMNS_FIRST,
+    )  # fmt: skip
+    if not is_new.any():
         return []
-    most = _affordable(candidates.expected[best], float(z[best]), deviation, most)
-    [promising] = np.nonzero(z >= _LEAST_EXPECTED)
-    directions, is_column = candidates.directions, candidates.is_column
-    # Directions that differ in rounding only are alike: the first of them is taken, on every processor.
-    worth = np.round(z[promising] * np.where(is_column[promising], _COLUMNS_FIRST, 1.0), 6)
-    best_first: list[int] = promising[np.argsort(-worth, kind="stable")].tolist()
-    hinted = list(range(len(directions) - len(hints), len(directions)))
-    found: list[Proposal] = []
-    for i in best_first[:1] + hinted + best_first[1:]:
-        if len(found) >= most:
-            break
-        if _new(directions[i], found, _APART):
-            found.append(candidates.proposal(i))
+    found = [candidates.proposal(i) for i in chosen]
     if is_root:
         blind = _blind(cells, spread, tried, found)
         found = blind + found if tried else found[: most - min(len(blind), most // 2)] + blind
     if every_column:
         slanted = [proposal for proposal in found if np.abs(proposal.direction).max() <= 0.999]
+        is_column = np.abs(directions).max(axis=1) > 0.999
         return slanted[:2] + [candidates.proposal(i) for i in np.flatnonzero(is_column & is_new).tolist()]
     return found[:most]
-
-
-def _affordable(expected: NDArray[np.float64], z: float, deviation: float, most: int) -> int:
-    """Return along how many directions to look at once, if the best one promises these counts: noise grows with their number.
-
-    `z` is how deep its valley is if it has the cost for itself; it is less deep for any other number.
-    """
-    if z < _CLEAR:
-        return 1
-    while most > 1 and clearest(expected[None], deviation * math.sqrt(most))[0][0] < _CLEAR:
-        most -= 1
-    return most
 
 
 def _new(direction: NDArray[np.float64], found: list[Proposal], cosine: float) -> bool:
