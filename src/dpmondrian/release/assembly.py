@@ -84,9 +84,8 @@ def _edges(
     """Return the edges of the bins of one column in every cluster, which end with these places; see `Histogram`."""
     upper = grid.origin[j] + grid.step[j] * (np.concatenate(limits) + (0.0 if grid.on_value[j] else 1.0))
     upper = np.exp(upper) if column.log else np.floor(upper + 1e-9) if column.whole else upper
-    sizes = [1 + len(own) for own in limits]
-    is_first = np.zeros(sum(sizes), dtype=np.bool_)
-    ends = np.cumsum(sizes)
+    ends = np.cumsum([1 + len(own) for own in limits])
+    is_first = np.zeros(ends[-1], dtype=np.bool_)
     is_first[0], is_first[ends[:-1]] = True, True
     first = np.ceil(column.lower) - 1.0 if column.whole else column.lower
     edges = np.empty(len(is_first))
