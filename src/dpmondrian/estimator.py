@@ -16,8 +16,6 @@ from dpmondrian.fitting import Fitter
 from dpmondrian.release import Clusters, Description, Hierarchy, Labeller, Qualities, Quality, Release
 from dpmondrian.tables import frame_of
 
-__all__ = ["DPM"]
-
 
 class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Fitter, BaseEstimator):  # type: ignore[misc]
     """Differentially private clustering that does not need the number of clusters.

@@ -25,8 +25,6 @@ from dpmondrian.common.interrupts import lasting
 from dpmondrian.common.whole_files import put_file, remove_leftovers, sync_folder
 from dpmondrian.exceptions import CheckpointError, ParameterError
 
-__all__ = ["Checkpoint", "CheckpointState", "KeptDraw", "RunJournal"]
-
 FORMAT = "dpmondrian checkpoint"
 FORMAT_VERSION = 3
 

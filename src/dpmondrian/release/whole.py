@@ -12,8 +12,6 @@ from dpmondrian.schema import Indicator
 if TYPE_CHECKING:
     from dpmondrian.release.release import Release
 
-__all__ = ["with_shares_of_all"]
-
 
 def with_shares_of_all(release: Release, centre: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the centre of all rows with shares of categories as profiles count them, where there are any.

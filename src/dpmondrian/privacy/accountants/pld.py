@@ -25,19 +25,6 @@ from dpmondrian.exceptions import BudgetError
 from dpmondrian.privacy.accountants.zcdp import rho_from_epsilon
 from dpmondrian.privacy.draws import EXPONENTIAL, GAUSSIAN
 
-__all__ = [
-    "PLD_SLACK",
-    "Composition",
-    "Floats",
-    "Priced",
-    "bounded_range_delta",
-    "bounded_range_half",
-    "discreteness",
-    "gaussian_deltas",
-    "mirrored",
-    "n_steps",
-]
-
 PLD_SLACK = 1e-4
 """Relative part of epsilon and delta kept back for the difference between discrete and continuous Gaussian noise, and
 for rounding."""

@@ -20,8 +20,6 @@ from scipy.special import ndtr
 
 from dpmondrian.privacy.accountants.pld import Floats, bounded_range_half, gaussian_deltas, mirrored
 
-__all__ = ["Stages", "largest_total"]
-
 _GRID = 512
 """Steps of the grid up to the largest loss of selections and first noise together."""
 _REACH = 38.0
