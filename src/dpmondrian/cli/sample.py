@@ -7,14 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
+from dpmondrian.cli import options
 from dpmondrian.cli.cluster import marked
-from dpmondrian.cli.predict import ReleaseArgument
 from dpmondrian.cli.show import say
 from dpmondrian.cli.stopping import printed
 
 
 def sample(
-    release: ReleaseArgument,
+    release: options.Release,
     rows: Annotated[int, typer.Option(min=1, help="Number of synthetic rows.")],
     out: Annotated[Path, typer.Option(help="CSV file to write. Must not exist yet.")],
     seed: Annotated[
