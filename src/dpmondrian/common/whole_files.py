@@ -11,16 +11,11 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from dpmondrian.common.interrupts import lasting, making
+from dpmondrian.common.locks import CAN_LOCK, lock
 from dpmondrian.exceptions import OutputError
-
-fcntl: Any
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - Windows, where left folders stay
-    fcntl = None
 
 RESERVED_BYTES = 16 * 2**20  # room that must be free before a budget is spent on something to write
 
@@ -75,10 +70,10 @@ def _naming_what_is_finished(path: Path, finished: Path) -> Iterator[None]:
 def _locked(folder: Path) -> Iterator[None]:
     """Hold the lock in a hidden folder, by which others see that it is not left over."""
     with ExitStack() as stack:
-        if fcntl is not None:
+        if CAN_LOCK:  # else left folders stay
             # Under another name until it is held, so that nobody can hold it first.
             file = stack.enter_context((folder / f"{_LOCK}-new").open("xb"))
-            fcntl.flock(file, fcntl.LOCK_EX)
+            lock(file.fileno())
             os.replace(file.name, folder / _LOCK)
         yield
 
@@ -97,14 +92,11 @@ def _remove_left_folders(path: Path) -> None:
 
 def _is_free(folder: Path) -> bool:
     """Return whether a hidden folder has a lock that nobody holds."""
-    if fcntl is None:
-        return False
     try:
         with (folder / _LOCK).open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return CAN_LOCK and lock(file.fileno())
     except OSError:
         return False
-    return True
 
 
 def free_reserve(folder: Path) -> None:
