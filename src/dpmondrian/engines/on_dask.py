@@ -22,9 +22,8 @@ from dpmondrian.common.interrupts import cancelled_by_a_stop
 from dpmondrian.engines.base import Engine
 from dpmondrian.engines.gaps import SortedColumns
 from dpmondrian.engines.grid import Grid
-from dpmondrian.engines.placed import PlacedPart, PlacedRows
 from dpmondrian.engines.questions import Move, Question
-from dpmondrian.engines.remote import Coding, HashedRows, added, guarded, in_groups, raised
+from dpmondrian.engines.remote import Coding, HashedRows, PlacedPart, PlacedRows, added, guarded, in_groups, raised
 from dpmondrian.engines.store import Resources
 from dpmondrian.exceptions import DataError
 from dpmondrian.schema import Coordinates

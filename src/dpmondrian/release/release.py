@@ -26,8 +26,7 @@ from dpmondrian.engines import Grid
 from dpmondrian.exceptions import ParameterError, ReleaseFileError
 from dpmondrian.release.coreset import Coreset, numbers_of
 from dpmondrian.release.csv_text import csv_text, table_text
-from dpmondrian.release.every_k import Clusters, EveryK, Qualities
-from dpmondrian.release.hierarchy import Hierarchy
+from dpmondrian.release.every_k import Clusters, EveryK, Hierarchy, Qualities
 from dpmondrian.release.measured import Quality
 from dpmondrian.release.profiles import Profiles
 from dpmondrian.release.statement import Origin, PrivacyStatement, counted_in

@@ -1,4 +1,4 @@
-"""Tables in, blocks of float64 rows out: NumPy arrays, and pandas, polars, Arrow through narwhals.
+"""Tables in, blocks of float64 rows out: NumPy arrays, and pandas, polars, Arrow through narwhals; and results as frames of these libraries.
 
 A table is read in blocks, so that no second copy of it is ever in memory. A category becomes its number among the
 declared ones. A column that tells to whom a row belongs is used to limit the rows per person, and for nothing else.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -23,6 +24,7 @@ from dpmondrian.tables.persons import PersonLimit, person_hashes, row_hashes, ro
 
 if TYPE_CHECKING:
     from dpmondrian.tables.stream import Stream
+
 
 # Results do not depend on these two: they are a matter of speed and memory.
 BLOCK_ROWS = 2**14  # rows that are turned into floats together: few enough for the caches of a processor
@@ -364,3 +366,30 @@ def _as_float(value: Any) -> float:
     with suppress(TypeError, ValueError):
         return float(value)
     return np.nan
+
+
+_LIBRARIES = ("pandas", "polars")
+
+
+def frames_of(X: Any) -> str | None:
+    """Return the library of a table in memory or on disk: "polars" or "pandas"; None for whatever else it is."""
+    library = type(X).__module__.partition(".")[0]
+    return library if library in _LIBRARIES else None
+
+
+def frame_of(columns: Mapping[str, Any], library: str | None) -> Any:
+    """Return columns as a frame of a library; without one, of the first that is installed, or an Arrow table."""
+    for name in (library,) if library else _LIBRARIES:
+        try:
+            module = import_module(name)
+        except ImportError:
+            continue
+        return module.DataFrame({key: _plain(values) for key, values in columns.items()})
+    import pyarrow
+
+    return pyarrow.table(dict(columns))
+
+
+def _plain(values: Any) -> Any:
+    """Return texts as a list, of which every library makes a column of texts."""
+    return values.tolist() if isinstance(values, np.ndarray) and values.dtype.kind == "O" else values
