@@ -396,7 +396,7 @@ def _document(release: Release, run: Run) -> dict[str, Any]:
         "files": [*PUBLISHED, *([] if release.profiles is None else [PROFILES])],
         "sensitive_files": [str(run.sensitive_folder / "labels.parquet")] if run.labels else [],
         "releasable": privacy.releasable,
-        "epsilon": privacy.epsilon + privacy.bounds_epsilon,
+        "epsilon": privacy.total_epsilon,
         "bounds_epsilon": privacy.bounds_epsilon,
         "delta": privacy.delta,
         "n_clusters": len(release.centres),

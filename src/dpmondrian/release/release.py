@@ -116,6 +116,19 @@ class Release:
     figures: Figures | None = None
     names: Mapping[int, str] = field(default_factory=dict)
 
+    @property
+    def all_parameters(self) -> dict[str, Any]:
+        """The parameters of the run, by the names that `DPM` has for them; raise TypeError if a file has one of them twice."""
+        return dict(
+            epsilon=self.privacy.epsilon,
+            delta=self.privacy.delta,
+            bounds=self.schema,
+            variant=self.privacy.variant,
+            rows_per_person=self.privacy.rows_per_person,
+            accountant=self.privacy.accountant,
+            **self.parameters,
+        )
+
     @cached_property
     def grid(self) -> Grid:
         """The public grid on whose places rows, centres and cells are compared."""
@@ -458,10 +471,7 @@ def _check_names(columns: Any) -> None:
 
 def _check_tree(tree: Tree, n_clusters: int) -> None:
     """Raise ValueError unless the tree is one that a fit can grow."""
-    depth = np.zeros(len(tree.column), dtype=np.int64)
-    for node in np.flatnonzero(tree.column >= 0):  # children come after their parents
-        depth[[tree.left[node], tree.right[node]]] = depth[node] + 1
-    if depth.max() > _MOST_LEVELS:
+    if tree.depths.max() > _MOST_LEVELS:
         raise ValueError(f"the tree has more than {_MOST_LEVELS} levels")
     if tree.cluster.max() >= n_clusters:
         raise ValueError("the tree refers to a cluster that does not exist")

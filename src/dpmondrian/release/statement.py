@@ -245,6 +245,11 @@ class PrivacyStatement:
     staged: bool = False
 
     @property
+    def total_epsilon(self) -> float:
+        """Epsilon of everything that was spent on the rows, bounds included."""
+        return self.epsilon + self.bounds_epsilon
+
+    @property
     def unspent(self) -> float:
         """Part of the total that no draw was given, between 0 and 1. It is not saved: the guarantee is that of the total."""
         if not self.staged:

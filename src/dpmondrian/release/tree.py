@@ -109,6 +109,14 @@ class Tree:
         return int((self.column < 0).sum())
 
     @cached_property
+    def depths(self) -> NDArray[np.int64]:
+        """How many cuts lead to each node."""
+        depths = np.zeros(len(self.column), dtype=np.int64)
+        for node in np.flatnonzero(self.column >= 0):  # children come after their parents
+            depths[[self.left[node], self.right[node]]] = depths[node] + 1
+        return depths
+
+    @cached_property
     def pruned(self) -> Tree:
         """The tree without cuts inside a cluster: a part all of whose leaves belong to one cluster is a leaf itself."""
         cluster = self.cluster.copy()

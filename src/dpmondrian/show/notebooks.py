@@ -15,7 +15,7 @@ from dpmondrian.show.report.guarantee import explanation, guarantee_line, kinds
 from dpmondrian.show.report.overview import column_groups
 from dpmondrian.show.report.palette import LIGHT, look_of
 from dpmondrian.show.report.selection import Shown, shown_part
-from dpmondrian.show.texts.clusters import certainty_text, one_cluster_text
+from dpmondrian.show.texts.clusters import certainty_texts, one_cluster_text
 from dpmondrian.show.texts.facts import column_notes, neighbours_text
 from dpmondrian.show.words import ENGLISH, Words
 from dpmondrian.show.words.numbers import clean, decimals_for, percent, share_text, size_text, value_text
@@ -106,7 +106,7 @@ def cluster_rows(shown: Shown, most: int) -> list[ClusterRow]:
     """Return the first clusters."""
     release = shown.release
     whole, centres = float(max(release.sizes.sum(), 1.0)), _centres(shown)
-    certainty = None if release.certainty is None or len(release.sizes) == 1 else release.certainty
+    certainty = certainty_texts(release, shown.words)
     return [
         ClusterRow(
             number=number,
@@ -114,7 +114,7 @@ def cluster_rows(shown: Shown, most: int) -> list[ClusterRow]:
             size=size_text(float(release.sizes[number]), float(release.size_errors[number])),
             share=share_text(float(release.sizes[number]) / whole, float(release.size_errors[number]) / whole),
             cells=centres[number],
-            certainty="" if certainty is None else certainty_text(float(certainty[number]), shown.words),
+            certainty=certainty[number],
         )
         for number in range(min(shown.n_clusters, most))
     ]
