@@ -24,7 +24,8 @@ from dpmondrian.accounts.budget import Budget
 from dpmondrian.privacy.door import Door
 from dpmondrian.privacy.draws import Draw
 from dpmondrian.suggest import bounds
-from dpmondrian.suggest.bounds import bounds_plan, suggest_bounds
+from dpmondrian.suggest.bounds import suggest_bounds
+from dpmondrian.suggest.draws import bounds_plan
 from dpmondrian.tables import frames
 
 CANARY = 37.1234567890123

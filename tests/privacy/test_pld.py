@@ -19,7 +19,7 @@ from dpmondrian.privacy.accountants.staged import Stages
 from dpmondrian.privacy.accountants.zcdp import epsilon_from_rho
 from dpmondrian.privacy.door import Door
 from dpmondrian.privacy.plan import MOST_NOISE_DRAWS, Plan, PlannedDraw
-from dpmondrian.suggest.bounds import bounds_plan
+from dpmondrian.suggest.draws import bounds_plan
 from dpmondrian_lab.audit.plans import complete_plan, pld_plan, pure_plan, zcdp_plan
 from dpmondrian_lab.audit.second_accountant import recomputed_epsilon
 from dpmondrian_lab.peers import EMMC, DPLloyd, FastLloyd, LSHSplits, PEMeans

@@ -45,7 +45,7 @@ def new_folder(path: str | Path, reserve_bytes: int = RESERVED_BYTES) -> Iterato
             temporary.mkdir(mode=0o700)
             stack.enter_context(_locked(temporary))
             _reserve(temporary / _RESERVE, reserve_bytes)
-        with _explaining_full_disk(path):
+        with _explaining_errors(path, errno.ENOSPC, errno.EDQUOT, errno.EFBIG):  # which only writing has
             yield temporary
         with lasting(path, finished=temporary), _naming_what_is_finished(path, temporary):
             unfinished.pop_all()
@@ -325,23 +325,12 @@ def _link(temporary: Path, path: Path) -> None:
 
 
 @contextmanager
-def _explaining_errors(path: Path) -> Iterator[None]:
-    """Turn errors of the system into one sentence."""
-    try:
-        yield
-    except OutputError:
-        raise
-    except OSError as error:
-        raise OutputError(*_meaning(path, error)) from None
-
-
-@contextmanager
-def _explaining_full_disk(path: Path) -> Iterator[None]:
-    """Turn errors that only writing has into one sentence; others are the block's own."""
+def _explaining_errors(path: Path, *codes: int) -> Iterator[None]:
+    """Turn errors of the system into one sentence; only these, if some are named: others are the block's own."""
     try:
         yield
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        if isinstance(error, OutputError) or (codes and error.errno not in codes):
             raise
         raise OutputError(*_meaning(path, error)) from None
 

@@ -1,6 +1,6 @@
 """A draw: one kind of value that is released with noise. Each is defined once, beside the algorithm that makes it.
 
-DPM's are in `dpmondrian.dpm.draws`, those of suggested bounds in `dpmondrian.suggest.bounds`. Plan, ledger, door, forecast, report
+DPM's are in `dpmondrian.dpm.draws`, those of suggested bounds in `dpmondrian.suggest.draws`. Plan, ledger, door, forecast, report
 and audit take them from there. The names of draws and mechanisms stand in released files, and a name selects the stream of
 seeded noise: none may change.
 """

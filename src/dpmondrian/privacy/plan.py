@@ -6,7 +6,7 @@ centres depend on what is released on the way (a leaf's box, a radius); multipli
 A run may plan all its draws before any row is read, or in stages: what is released decides which draws come next and what
 they cost, and the budget is what holds all of them together (``docs/privacy/filter.md``).
 
-How a budget is shared is decided beside the algorithm: `dpmondrian.dpm.plan`, `dpmondrian.suggest.bounds`.
+How a budget is shared is decided beside the algorithm: `dpmondrian.dpm.plan`, `dpmondrian.suggest.draws`.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dpmondrian.release.statement import ROWS
 from dpmondrian.schema import Notation
 
+_LISTS = ("column", "threshold", "left", "right", "size", "size_error", "cluster")  # of numbers, in a file
 _LARGEST = 1e100  # no size in a saved tree may be larger: beyond it there are no rows, only damage
 
 
@@ -232,15 +233,8 @@ class Tree:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the nodes as plain JSON values (a leaf's threshold is null)."""
-        return {
-            "column": self.column.tolist(),
-            "threshold": [None if np.isnan(value) else float(value) for value in self.threshold],
-            "left": self.left.tolist(),
-            "right": self.right.tolist(),
-            "size": self.size.tolist(),
-            "size_error": self.size_error.tolist(),
-            "cluster": self.cluster.tolist(),
-        }
+        lists = {name: getattr(self, name).tolist() for name in _LISTS}
+        return lists | {"threshold": [None if np.isnan(value) else value for value in self.threshold.tolist()]}
 
     @classmethod
     def from_dict(

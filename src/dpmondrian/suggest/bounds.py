@@ -27,30 +27,14 @@ from dpmondrian.common.checks import nearest_names
 from dpmondrian.common.interrupts import undisturbed
 from dpmondrian.common.printable import printable
 from dpmondrian.exceptions import BoundsError, DataError, NotReleasableWarning, ParameterError
-from dpmondrian.privacy import BELOW_BUDGET, LAPLACE, ROWS, Door, Draw, Kind, Plan, check_noise_fits, planned_draw
+from dpmondrian.privacy import Door, check_noise_fits
 from dpmondrian.release import PrivacyStatement, Unit, make_statement, unit_of
 from dpmondrian.schema import Column, Estimate, Schema
+from dpmondrian.suggest.draws import MAGNITUDES, PLACES, bounds_plan
 from dpmondrian.tables import PersonLimit, Table, read_table
 
 if TYPE_CHECKING:
     from dpmondrian.accounts import Budget
-
-
-MAGNITUDES = Draw("magnitudes", Kind.NOISE, ROWS)
-"""Values by size and sign. In place of a level stands the number of the column."""
-PLACES = Draw("places", Kind.NOISE, ROWS)  # values by place, within what the magnitudes left
-
-
-def bounds_plan(epsilon: float, n_columns: int) -> Plan:
-    """Return the plan of suggested bounds: two histograms per column, in place of a level its number, all at the same cost."""
-    cost = epsilon * BELOW_BUDGET / (2 * n_columns)
-    draws = [
-        planned_draw("epsilon", draw, column, LAPLACE, cost)
-        for draw in (MAGNITUDES, PLACES)
-        for column in range(n_columns)
-    ]
-    return Plan(epsilon, 0.0, "epsilon", tuple(draws))
-
 
 Suggestion: TypeAlias = "tuple[float, float] | tuple[float, float, str] | None"
 

@@ -16,25 +16,16 @@ if TYPE_CHECKING:
     import pyarrow
 
 
-ENDINGS = {
-    ".csv": "CSV",
-    ".tsv": "CSV",
-    ".txt": "CSV",
-    ".parquet": "Parquet",
-    ".pq": "Parquet",
-    ".arrow": "Arrow",
-    ".feather": "Arrow",
-    ".ipc": "Arrow",
-    ".jsonl": "JSON lines",
-    ".ndjson": "JSON lines",
-    ".json": "JSON lines",
-    ".db": "SQLite",
-    ".sqlite": "SQLite",
-    ".sqlite3": "SQLite",
-    ".duckdb": "DuckDB",
-    ".xlsx": "Excel",
-    ".ods": "Excel",
+_ENDINGS = {
+    "CSV": (".csv", ".tsv", ".txt"),
+    "Parquet": (".parquet", ".pq"),
+    "Arrow": (".arrow", ".feather", ".ipc"),
+    "JSON lines": (".jsonl", ".ndjson", ".json"),
+    "SQLite": (".db", ".sqlite", ".sqlite3"),
+    "DuckDB": (".duckdb",),
+    "Excel": (".xlsx", ".ods"),
 }
+ENDINGS = {ending: format_ for format_, endings in _ENDINGS.items() for ending in endings}
 """Format by the ending of a file's name."""
 
 FORMATS = {

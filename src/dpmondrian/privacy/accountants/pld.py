@@ -12,7 +12,7 @@ of at least 1e-300. Proof: ``docs/privacy/pld.md``.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Protocol
@@ -141,13 +141,18 @@ class Composition:
             return math.inf
         if self.delta(0.0) <= delta:
             return 0.0
-        low, high = 0.0, 1.0
-        while self.delta(high) > delta:
-            low, high = high, 2.0 * high
-        while high - low > _TOLERANCE * high:
-            middle = 0.5 * (low + high)
-            low, high = (low, middle) if self.delta(middle) <= delta else (middle, high)
-        return high
+        return least_epsilon(self.delta, delta, _TOLERANCE)
+
+
+def least_epsilon(delta_at: Callable[[float], float], delta: float, tolerance: float) -> float:
+    """Return about the least epsilon, rounded up, at which a falling function is within delta."""
+    low, high = 0.0, 1.0
+    while delta_at(high) > delta:
+        low, high = high, 2.0 * high
+    while high - low > tolerance * high:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if delta_at(middle) <= delta else (middle, high)
+    return high
 
 
 def discreteness(scale: float, n_values: int, mu: float, log_tail: float) -> float:
