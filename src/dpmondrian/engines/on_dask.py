@@ -45,8 +45,8 @@ class DaskSource:
         """Return the source of a Dask DataFrame, or of an Array with rows and columns."""
         if hasattr(X, "_meta") and hasattr(X, "map_partitions"):
             head = reader.table(X._meta)
-            if reader.person_id is not None and reader.person_needed:
-                _check_no_types_lost(X, reader.person_id)
+            if reader.needed_person is not None:
+                _check_no_types_lost(X, reader.needed_person)
             return cls(X, head, replace(reader, order=head.names))
         n_axes = getattr(X, "ndim", None)
         if not isinstance(n_axes, int) or n_axes != 2:

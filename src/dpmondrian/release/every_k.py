@@ -324,9 +324,9 @@ class EveryK:
     def _groups(self, k: int) -> NDArray[np.int64]:
         """Return the group of every cell: the one that was measured, if any."""
         figures = self._release.figures
-        if figures is not None and k in figures.numbers:
-            return figures.groups[figures.numbers.index(k)]
-        return groups_for(self._places, self._cells.sizes, [k])[0]
+        if figures is None or k not in figures.numbers:
+            return groups_for(self._places, self._cells.sizes, [k])[0]
+        return figures.groups[figures.numbers.index(k)]
 
     def _silhouette(self, k: int) -> Measured | None:
         """Return the silhouette of k clusters, if it was measured."""

@@ -47,8 +47,6 @@ _MOST_NAME_CHARACTERS = 2**24  # of all indicators: each repeats the name of its
 _MOST_LEVELS = 12
 _MOST_SYNTHETIC = 10**8
 _LONGEST_NAME = 100
-_MOST_LINES, _LONGEST_TEXT = 1000, 10**5  # of the privacy statement
-_VERSION = re.compile(r"[0-9][0-9A-Za-z.+!-]{0,60}", re.ASCII)  # no sentence: reports show it
 _LARGEST_NUMBER = 1e300
 _FIELDS = ("size", "size_error", "centre", "centre_error", "certainty")
 """What a file says of every cluster."""
@@ -351,7 +349,6 @@ class Release:
         )
         release._check_clusters()
         _check_tree(tree, len(clusters))
-        _check_statement(privacy)
         _check_parameters(release.parameters)
         return release
 
@@ -477,24 +474,6 @@ def _check_tree(tree: Tree, n_clusters: int) -> None:
         raise ValueError("the tree refers to a cluster that does not exist")
     if tree.size_error.min() < 0:
         raise ValueError("an error in the tree is negative")
-
-
-def _check_statement(privacy: PrivacyStatement) -> None:
-    """Raise ValueError unless the statement can be printed: numbers that are not negative, texts that are not too long."""
-    if len(privacy.entries) > _MOST_LINES:
-        raise ValueError("the privacy statement is too long")
-    if not isinstance(privacy.version, str) or not _VERSION.fullmatch(privacy.version):
-        raise ValueError("the version is not one")
-    texts = [privacy.unit.person_id or "", privacy.variant, privacy.currency]
-    texts += [text for entry in privacy.entries for text in (entry.name, entry.mechanism, entry.unit)]
-    if not all(isinstance(text, str) and len(text) <= _LONGEST_TEXT for text in texts):
-        raise ValueError("a string of the privacy statement is missing or too long")
-    entries = [(entry.sensitivity, entry.scale, entry.cost, entry.n_draws, entry.delta) for entry in privacy.entries]
-    levels = [entry.level for entry in privacy.entries if entry.level is not None]
-    numbers = [privacy.epsilon, privacy.bounds_epsilon, privacy.rho or 0.0, privacy.rows_per_person]
-    numbers += [privacy.earlier_fits, *levels]
-    if not all(_is_plain_number(value) and value >= 0 for value in (*numbers, *itertools.chain(*entries))):
-        raise ValueError("a number of the privacy statement is negative or too large")
 
 
 def _nested(value: Any) -> Iterable[Any]:

@@ -188,6 +188,11 @@ class Reader:
         return table if self.order is None else table.reordered(self.order)
 
     @property
+    def needed_person(self) -> str | None:
+        """The column that tells to whom a row belongs, if it must be there."""
+        return self.person_id if self.person_needed else None
+
+    @property
     def of_streams(self) -> Reader:
         """The same for what a stream gives, whose readers have turned notations into numbers already."""
         return replace(self, written={name: how for name, how in self.written.items() if isinstance(how, Category)})
