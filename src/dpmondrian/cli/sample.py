@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -35,12 +35,9 @@ def sample(
 
     known = Release.load(release)
     columns = known.sample(rows, seed)
-    table = cells_text(columns, zip(*(map(_short, values.tolist()) for values in columns.values()), strict=True))
+    cells = zip(*(values.tolist() for values in columns.values()), strict=True)
+    # Digits that mean nothing are left out.
+    table = cells_text(columns, ([f"{cell:.7g}" if isinstance(cell, float) else cell for cell in row] for row in cells))
     write_file(out, marked(table, known.privacy.releasable))
     with printed(f"The rows were written: {out}"):
         say(f"Written: {out}. The rows are synthetic, drawn from released values only; nothing was spent.")
-
-
-def _short(value: Any) -> Any:
-    """Return a number without digits that mean nothing."""
-    return f"{value:.7g}" if isinstance(value, float) else value

@@ -261,8 +261,9 @@ def _read_array(X: Any) -> Table:
     except ValueError:
         raise DataError("The rows differ in length.", "Pass a table with the same columns in every row.") from None
     if array.ndim != 2:
+        given = "" if isinstance(X, np.ndarray) else f" (a {type(X).__name__})"
         raise DataError(
-            f"Expected 2D array, got {array.ndim}D array{_of_type(X)} instead.",
+            f"Expected 2D array, got {array.ndim}D array{given} instead.",
             "Reshape your data using X.reshape(-1, 1) for one "
             "column or X.reshape(1, -1) for one row. Other supported inputs: pandas, polars, Arrow, Dask and Spark tables, file paths, DuckDB relations, and functions that return a new Arrow reader on each call.",
         )
@@ -285,11 +286,6 @@ def _read_array(X: Any) -> Table:
     # A list has no type of its own: NumPy would choose one by looking at the values.
     whole = isinstance(X, np.ndarray) and array.dtype.kind in "biu"
     return Table(names, False, (whole,) * array.shape[1], array.shape[0], array)
-
-
-def _of_type(X: Any) -> str:
-    """Return what somebody gave in the place of an array, in words."""
-    return "" if isinstance(X, np.ndarray) else f" (a {type(X).__name__})"
 
 
 def _check_n_columns(n_columns: int) -> None:

@@ -171,7 +171,8 @@ def endpoint(site: Site, page: Page) -> Callable[[Request], Any]:
 
     async def answer(request: Request) -> Response:
         try:
-            asked = Asked(request, await _form_of(request), _work_of(site, request))
+            work = site.works.load(request.path_params["work"]) if "work" in request.path_params else None
+            asked = Asked(request, await _form_of(request), work)
             if "work" in request.path_params and asked.found is None:
                 return render("missing.html", site, asked, status=404)
             return await run_in_threadpool(page, site, asked)
@@ -192,10 +193,6 @@ async def _form_of(request: Request) -> dict[str, str]:
         return {}
     body = await request.body()
     return dict(parse_qsl(body.decode("ascii", errors="replace"), keep_blank_values=True, max_num_fields=50_000))
-
-
-def _work_of(site: Site, request: Request) -> Work | None:
-    return site.works.load(request.path_params["work"]) if "work" in request.path_params else None
 
 
 def render(name: str, site: Site, asked: Asked, *, status: int | None = None, **values: Any) -> Response:

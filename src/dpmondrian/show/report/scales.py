@@ -99,11 +99,9 @@ def _log_ticks(column: Column) -> Ticks:
     values = values[:: math.ceil(len(values) / _MOST_TICKS)] if len(values) > _MOST_TICKS + 2 else values
     if len(values) < 2:
         return _even_ticks(column)
-    return _labelled(column, np.array(values), [_log_text(value) for value in values])
-
-
-def _log_text(value: float) -> str:
-    return f"{value:,.0f}" if 1 <= value < 1e7 else f"{value:g}"
+    return _labelled(
+        column, np.array(values), [f"{value:,.0f}" if 1 <= value < 1e7 else f"{value:g}" for value in values]
+    )
 
 
 def _labelled(column: Column, values: NDArray[np.float64], texts: list[str]) -> Ticks:
