@@ -34,7 +34,6 @@ DISPLAYS = {
     "planning.forecast",
     "release.every_k",
     "release.explain",
-    "release.hierarchy",
     "release.statement",
     "release.tree",
     "release.verification.checks",

@@ -16,8 +16,6 @@ from dpmondrian.fitting import Fitter
 from dpmondrian.release import Clusters, Description, Hierarchy, Labeller, Qualities, Quality, Release
 from dpmondrian.tables import frame_of
 
-__all__ = ["DPM"]
-
 
 class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Fitter, BaseEstimator):  # type: ignore[misc]
     """Differentially private clustering that does not need the number of clusters.
@@ -318,16 +316,7 @@ class DPM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Fitte
         Raises `ReleaseFileError` if the file is not a release, or is inconsistent.
         """
         release = Release.load(path)
-        privacy = release.privacy
-        model = cls(
-            epsilon=privacy.epsilon,
-            delta=privacy.delta,
-            bounds=release.schema,
-            variant=privacy.variant,
-            rows_per_person=privacy.rows_per_person,
-            accountant=privacy.accountant,
-            **release.parameters,
-        )
+        model = cls(**release.all_parameters)
         model._take(release)
         return model
 

@@ -37,27 +37,6 @@ from typing import Any, Self, TypeVar
 
 from dpmondrian.common.printable import printable
 
-__all__ = [
-    "BoundsError",
-    "BudgetError",
-    "CheckpointError",
-    "DPMondrianError",
-    "DataError",
-    "FewRowsWarning",
-    "FinishedRunError",
-    "MisfitWarning",
-    "NotReleasableWarning",
-    "OneClusterWarning",
-    "OutputError",
-    "ParameterError",
-    "PlotsMissingError",
-    "RandomnessError",
-    "ReleaseFileError",
-    "WayOut",
-    "WeakPromiseWarning",
-    "Wording",
-]
-
 LONGEST_VALUE = 200  # longer texts of a value are cut off: it is quoted so that it can be recognised, not to be read
 
 

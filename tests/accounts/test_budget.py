@@ -504,18 +504,18 @@ def test_a_lock_that_is_deleted_during_a_charge_loses_no_charge(budget, path, mo
 
 def test_whoever_waited_for_a_file_that_was_replaced_charges_the_new_one(budget, path, monkeypatch):
     """The lock of the old file is free then, and protects nothing."""
-    real, opened = single.lock_handle, []
+    real, opened = single.lock, []
 
     def replaced_meanwhile(handle):
         opened.append(os.fstat(handle).st_ino)
         if len(opened) == 1:
-            monkeypatch.setattr(single, "lock_handle", real)
+            monkeypatch.setattr(single, "lock", real)
             os.unlink(f"{path}.lock")
             Budget(path).charge(0.2, 0, "meanwhile")
-            monkeypatch.setattr(single, "lock_handle", replaced_meanwhile)
+            monkeypatch.setattr(single, "lock", replaced_meanwhile)
         return real(handle)
 
-    monkeypatch.setattr(single, "lock_handle", replaced_meanwhile)
+    monkeypatch.setattr(single, "lock", replaced_meanwhile)
     budget.charge(0.1, 0, "then")
     assert len(set(opened)) == 2
     assert [entry.purpose for entry in budget.read().entries] == ["meanwhile", "then"]

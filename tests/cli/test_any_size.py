@@ -10,7 +10,6 @@ import pytest
 
 from dpmondrian import DPM
 from dpmondrian.cli import cluster as command
-from dpmondrian.cli import inputs
 from dpmondrian.cli.progress import FitBars
 from dpmondrian.engines.store import Store
 from dpmondrian.fitting import Fitter
@@ -76,7 +75,7 @@ OF_PERSONS = ("a pattern", "several threads", "little memory")
 @pytest.mark.parametrize("people_known", [[], ["--person-id", "person"]], ids=["rows", "persons"])
 def test_every_division_gives_the_same_release_and_labels(dpm, people, parts, tmp_path, monkeypatch, people_known):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(inputs, "_LEAST_MEMORY", 0)
+    monkeypatch.setattr("dpmondrian.cli.options._LEAST_MEMORY", 0)
     spilled, open_file = [], Store._opened
     monkeypatch.setattr(Store, "_opened", lambda store: spilled.append(store) or open_file(store))
     options = [*BOUNDS, "--bounds", "plan=basic|premium", *people_known, *SEED, "--labels"]

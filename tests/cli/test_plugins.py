@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from dpmondrian.cli.plugins import LABORATORY
+from dpmondrian.cli.commands import LABORATORY
 
 from .conftest import MAIN
 
 WITHOUT_LAB = """
-import sys, dpmondrian.cli.plugins as plugins
+import sys, dpmondrian.cli.commands as plugins
 sys.modules["dpmondrian_lab"] = None  # as if it were not installed: importing it fails
 plugins.entry_points = lambda group: ()
 """
@@ -20,7 +20,7 @@ sys.modules["dpmondrian_lab"] = None  # installed, but it cannot be imported
 OTHER = """
 import sys, types
 from importlib.metadata import EntryPoint
-import dpmondrian.cli.plugins as plugins
+import dpmondrian.cli.commands as plugins
 other = types.ModuleType("other")
 sys.modules["other"] = other
 def greet(name: str) -> None:
@@ -98,7 +98,7 @@ def test_another_distribution_can_add_a_command_and_replace_none(dpm):
 @pytest.mark.parametrize("command", ["cluster", "plan", "demo", "budget"])
 def test_our_own_commands_never_look_for_plug_ins(dpm, command):
     code = (
-        "import sys, dpmondrian.cli.plugins as plugins\n"
+        "import sys, dpmondrian.cli.commands as plugins\n"
         "def refused(group): raise AssertionError\n"
         "plugins.entry_points = refused\n"
     )

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from dpmondrian.dpm.tree import Node, NodeHistograms
-from dpmondrian.engines.base import Splits
 from dpmondrian.engines.grid import Grid
 from dpmondrian.engines.local import LocalEngine
+from dpmondrian.engines.questions import Splits
 from dpmondrian.schema.columns import Column, Schema
 from dpmondrian.schema.coordinates import Coordinates
 from dpmondrian.tables.frames import read_table

@@ -6,11 +6,11 @@ import pytest
 from dpmondrian.common import threads
 from dpmondrian.engines import coded, local
 from dpmondrian.engines import questions as ask
-from dpmondrian.engines.base import Splits
 from dpmondrian.engines.coded import CodedBlock
 from dpmondrian.engines.grid import Grid
 from dpmondrian.engines.local import LocalEngine
-from dpmondrian.engines.placed import PlacedPart, PlacedRows
+from dpmondrian.engines.questions import Splits
+from dpmondrian.engines.remote import PlacedPart, PlacedRows
 from dpmondrian.engines.store import Resources
 from dpmondrian.exceptions import DataError, ParameterError
 from dpmondrian.kernels import reference

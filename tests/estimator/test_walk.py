@@ -13,7 +13,7 @@ from dpmondrian import DPM
 from dpmondrian.common import interrupts
 
 ROOT = Path(dpmondrian.__file__).parent
-MOST_MODULES = 48
+MOST_MODULES = 47
 """In which code of a seeded fit runs. It may become less, and should be 30."""
 MOST_AROUND = 20
 """Of these, modules around the algorithm: all but those of `dpm`, `privacy` and the kernels."""

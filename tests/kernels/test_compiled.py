@@ -311,6 +311,21 @@ def test_line_counts_equal_reference(n_rows, n_columns, largest):
     assert n_rows < 100 or counts[0].any(axis=1).sum() == 4  # group 1 is empty
 
 
+@pytest.mark.parametrize("n_columns", [1, 10, 33])
+@pytest.mark.parametrize("number", [1, -3])
+def test_line_counts_along_single_columns_equal_reference(n_columns, number):
+    rows, line_of = random_rows(700, n_columns), np.array([2, 0, 2])
+    directions = np.zeros((3, n_columns), dtype=np.int64)
+    directions[:, n_columns // 2] = number
+    widths, shapes = np.array([1, 2, 1]) * 16 * 1000, [np.zeros(1, dtype=np.int64)] * 3
+    args = (rows.coded, *rows.ordered, line_of, directions, np.full(3, min(number, 0) * LAST_PLACE), widths, shapes)
+    counts = np.zeros((2, 3, 12), dtype=np.int64)
+    for kernels, found in zip((lines, reference), counts, strict=True):
+        kernels.line_counts(*args, found)
+    assert counts[0].tolist() == counts[1].tolist()
+    assert counts[0].any(axis=1).all()
+
+
 @pytest.mark.parametrize("norm", [1, 2])
 @EVERY_LAYOUT
 def test_columns_that_are_not_asked_for_do_not_matter(norm, layout):

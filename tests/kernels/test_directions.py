@@ -7,7 +7,7 @@ from scipy.special import ndtr
 
 from dpmondrian.dpm.merging import ward_joins
 from dpmondrian.kernels import directions, reference
-from dpmondrian.kernels.cells import expected_counts
+from dpmondrian.kernels.cells import expected_counts, promising
 
 
 def points(n_points, n_columns, seed=0):
@@ -75,3 +75,40 @@ def test_cells_within_one_hump_expect_nothing():
 def test_bins_reach_as_far_beyond_a_cell_as_it_is_from_its_neighbour():
     _, [low], [high] = expected_counts(np.array([[0.0, 10.0, 12.5]]), np.ones(3), np.ones(1), 2.5, 48)
     assert (low, high) == (-10.0, 15.0)
+
+
+@pytest.mark.parametrize("n_hints", [0, 1, 3])
+@pytest.mark.parametrize("n_tried", [0, 2])
+@pytest.mark.parametrize("deviation", [0.1, 2.0, 20.0])
+def test_promising_directions(n_hints, n_tried, deviation):
+    rng, seen = np.random.default_rng(0), set()
+    for _ in range(30):
+        n_directions, n_columns = int(rng.integers(max(n_hints, 1), 40)), int(rng.integers(2, 6))
+        all_directions = rng.normal(size=(n_directions + n_tried, n_columns))
+        all_directions[: n_columns // 2] = np.eye(n_columns)[: n_columns // 2][: len(all_directions)]
+        all_directions /= np.sqrt((all_directions**2).sum(axis=1, keepdims=True))
+        directions, tried = np.split(all_directions, [n_directions])
+        expected = rng.uniform(0.0, 40.0, (n_directions, 1)) * (
+            1.0 + np.cos(np.linspace(0.0, 12.0, 48) * rng.uniform(0, 1, (n_directions, 1)))
+        )
+        what = (
+            directions,
+            expected,
+            tried,
+            n_hints,
+            4,
+            np.array([1, 2, 3, 4, 6, 8]),
+            deviation,
+            0.4,
+            0.1,
+            0.95,
+            0.8,
+            1.5,
+            6.0,
+            1.15,
+        )
+        (found, is_new, most), (plainly, plainly_new, plainly_most) = promising(*what), reference.promising(*what)
+        assert (found, most) == (plainly, plainly_most)
+        np.testing.assert_array_equal(is_new, plainly_new)
+        seen.add(len(found))
+    assert len(seen) > 1 or deviation > 10.0

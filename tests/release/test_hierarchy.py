@@ -7,7 +7,7 @@ import pytest
 from scipy.cluster.hierarchy import fcluster, is_monotonic, is_valid_linkage
 from scipy.cluster.hierarchy import ward as scipy_ward
 
-from dpmondrian.release.hierarchy import ward
+from dpmondrian.release.every_k import ward
 
 
 def hierarchy(n_cells: int, n_columns: int = 3, weighted: bool = True):

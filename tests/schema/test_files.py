@@ -17,7 +17,7 @@ from dpmondrian.schema.files import (
     schema_text,
     write_schema,
 )
-from dpmondrian.schema.quantities import QUANTITIES
+from dpmondrian.schema.guesses import QUANTITIES
 from dpmondrian.schema.texts import canonical_text
 from dpmondrian.schema.toml import toml_key, toml_value
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from dpmondrian.exceptions import PlotsMissingError
-from dpmondrian.release.every_k import Qualities
-from dpmondrian.release.hierarchy import Hierarchy, ward
+from dpmondrian.release.every_k import Hierarchy, Qualities, ward
 
 matplotlib = pytest.importorskip("matplotlib", reason="Plots need matplotlib, of the extra 'plots'.")
 matplotlib.use("agg")

@@ -976,7 +976,7 @@ def test_no_word_of_a_reader_gets_out(made, capfd, monkeypatch, error):
         raise error(words)
 
     monkeypatch.setattr(pq.ParquetFile, "read_row_groups", failing)
-    monkeypatch.setattr(json_files, "column_of_values", failing)
+    monkeypatch.setattr(json_files, "ready_values", failing)
     monkeypatch.setattr(pa.csv, "open_csv", failing)
     for name in ("people.parquet", "people.jsonl", "people.csv"):
         with pytest.raises(DataError) as caught:

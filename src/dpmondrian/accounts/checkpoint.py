@@ -20,12 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.accounts.locking import NotTakenError, acquire_lock, error_name, lock_handle, open_single
+from dpmondrian.accounts.locking import NotTakenError, acquire_lock, error_name, open_single
+from dpmondrian.common import locks
 from dpmondrian.common.interrupts import lasting
 from dpmondrian.common.whole_files import put_file, remove_leftovers, sync_folder
 from dpmondrian.exceptions import CheckpointError, ParameterError
-
-__all__ = ["Checkpoint", "CheckpointState", "KeptDraw", "RunJournal"]
 
 FORMAT = "dpmondrian checkpoint"
 FORMAT_VERSION = 3
@@ -194,7 +193,7 @@ class Checkpoint:
             raise self.refusal(str(error)) from None
         except OSError as error:
             raise self.failed("cannot be opened", error) from None
-        if flags & os.O_RDWR and not lock_handle(handle):  # whoever deleted the lock beside the file
+        if flags & os.O_RDWR and not locks.lock(handle):  # whoever deleted the lock beside the file
             os.close(handle)
             raise self._in_use()
         try:

@@ -7,13 +7,9 @@ import os
 import stat
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-fcntl: Any
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - Windows, where nobody can delete a lock that is held
-    fcntl = None
+from dpmondrian.common.locks import lock
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -64,7 +60,7 @@ def open_locked(path: Path, timeout: float) -> tuple[int, os.stat_result]:
     while True:
         handle, file = open_single(path, os.O_RDWR)
         try:
-            if lock_handle(handle) and os.path.samestat(file, os.stat(path)):
+            if lock(handle) and os.path.samestat(file, os.stat(path)):
                 return handle, file
         except FileNotFoundError:  # between deleting and replacing; opening it again tells
             pass
@@ -77,17 +73,6 @@ def open_locked(path: Path, timeout: float) -> tuple[int, os.stat_result]:
         time.sleep(_POLL_SECONDS)
 
 
-def lock_handle(handle: int) -> bool:
-    """Lock an opened file for as long as it is open, and return whether nobody else had locked it."""
-    if fcntl is None:  # pragma: no cover
-        return True
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
 def acquire_lock(path: Path, timeout: float) -> BaseFileLock:
     """Return the held lock of a file, a file beside it; the lock of a killed process is free.
 
@@ -97,9 +82,9 @@ def acquire_lock(path: Path, timeout: float) -> BaseFileLock:
 
     if not path.absolute().parent.is_dir():  # the lock would make it
         raise NotTakenError("is in a folder that does not exist. Check the path, or create the folder")
-    lock = FileLock(f"{path}.lock", timeout=timeout, mode=0o600)
-    lock.acquire(poll_interval=_POLL_SECONDS)
-    return lock
+    beside = FileLock(f"{path}.lock", timeout=timeout, mode=0o600)
+    beside.acquire(poll_interval=_POLL_SECONDS)
+    return beside
 
 
 def error_name(error: OSError) -> str:

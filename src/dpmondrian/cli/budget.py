@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpmondrian.cli.inputs import JsonOption
+from dpmondrian.cli import options
 from dpmondrian.cli.show import say, say_text
 from dpmondrian.cli.stopping import printed, stoppable
 
@@ -55,7 +55,7 @@ def new(
 
 @app.command()
 @stoppable
-def show(file: BudgetArgument, as_json: JsonOption = False) -> None:
+def show(file: BudgetArgument, as_json: options.Json = False) -> None:
     """Show what a budget was spent on, and what is left of it.
 
     \b

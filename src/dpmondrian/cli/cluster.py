@@ -18,34 +18,9 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from dpmondrian.cli import options
 from dpmondrian.cli.continuing import facts_of_command, finished_release, is_on_server
-from dpmondrian.cli.inputs import (
-    BoundsOption,
-    ColumnsOption,
-    DecimalOption,
-    DelimiterOption,
-    DeltaOption,
-    EpsilonOption,
-    FilesArgument,
-    FormatOption,
-    Habits,
-    HeaderOption,
-    JsonOption,
-    MemoryOption,
-    MissingOption,
-    PersonOption,
-    Public,
-    QueryOption,
-    QuietOption,
-    RowsPerPersonOption,
-    SchemaOption,
-    SheetOption,
-    ThousandsOption,
-    ThreadsOption,
-    check_rows,
-    public_facts,
-    sources_in,
-)
+from dpmondrian.cli.inputs import Habits, Public, check_rows, public_facts, sources_in
 from dpmondrian.cli.labels import write_labels
 from dpmondrian.cli.show import say, say_text
 from dpmondrian.cli.stopping import noting_charges, noting_draws, noting_release, printed
@@ -108,18 +83,17 @@ ProfilesOption = Annotated[
         show_default="all",
     ),
 ]
-SeedOption = Annotated[int | None, typer.Option(min=0, help="For research only: reproducible noise protects nobody.")]
 
 
 def cluster(
-    files: FilesArgument,
-    schema: SchemaOption = None,
-    bounds: BoundsOption = None,
-    columns: ColumnsOption = None,
-    epsilon: EpsilonOption = 1.0,
-    delta: DeltaOption = 1e-7,
-    person_id: PersonOption = None,
-    rows_per_person: RowsPerPersonOption = None,
+    files: options.Files,
+    schema: options.Schema = None,
+    bounds: options.Bounds = None,
+    columns: options.Columns = None,
+    epsilon: options.Epsilon = 1.0,
+    delta: options.Delta = 1e-7,
+    person_id: options.Person = None,
+    rows_per_person: options.RowsPerPerson = None,
     k: KOption = None,
     on_missing: OnMissingOption = "error",
     profiles: ProfilesOption = None,
@@ -128,19 +102,19 @@ def cluster(
     budget: BudgetOption = None,
     data_set: DataSetOption = None,
     checkpoint: CheckpointOption = None,
-    query: QueryOption = None,
-    delimiter: DelimiterOption = None,
-    format_: FormatOption = None,
-    header: HeaderOption = None,
-    sheet: SheetOption = None,
-    missing: MissingOption = None,
-    decimal: DecimalOption = None,
-    thousands: ThousandsOption = None,
-    memory: MemoryOption = None,
-    threads: ThreadsOption = None,
-    seed: SeedOption = None,
-    as_json: JsonOption = False,
-    quiet: QuietOption = False,
+    query: options.Query = None,
+    delimiter: options.Delimiter = None,
+    format_: options.Format = None,
+    header: options.Header = None,
+    sheet: options.Sheet = None,
+    missing: options.Missing = None,
+    decimal: options.DecimalSign = None,
+    thousands: options.Thousands = None,
+    memory: options.Memory = None,
+    threads: options.Threads = None,
+    seed: options.Seed = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
     progress_file: ProgressOption = None,
 ) -> None:
     """Cluster the rows of one or more files and write the results for publication: a release and its report.
@@ -422,7 +396,7 @@ def _document(release: Release, run: Run) -> dict[str, Any]:
         "files": [*PUBLISHED, *([] if release.profiles is None else [PROFILES])],
         "sensitive_files": [str(run.sensitive_folder / "labels.parquet")] if run.labels else [],
         "releasable": privacy.releasable,
-        "epsilon": privacy.epsilon + privacy.bounds_epsilon,
+        "epsilon": privacy.total_epsilon,
         "bounds_epsilon": privacy.bounds_epsilon,
         "delta": privacy.delta,
         "n_clusters": len(release.centres),

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dpmondrian.cli import options
 from dpmondrian.cli.cluster import marked
-from dpmondrian.cli.inputs import JsonOption
-from dpmondrian.cli.predict import ReleaseArgument
 from dpmondrian.cli.show import print_fitting, say, say_text
 from dpmondrian.cli.stopping import printed
 
@@ -24,10 +23,10 @@ KOption = Annotated[
 
 
 def clusters(
-    release: ReleaseArgument,
+    release: options.Release,
     k: KOption = None,
     csv: Annotated[Path | None, typer.Option(help="Also write sizes and centres to this CSV file.")] = None,
-    as_json: JsonOption = False,
+    as_json: options.Json = False,
 ) -> None:
     """Divide the rows of a release into any number of segments. Reads no rows and spends nothing.
 

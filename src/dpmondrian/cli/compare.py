@@ -9,17 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpmondrian.cli.inputs import (
-    DelimiterOption,
-    FileArgument,
-    FormatOption,
-    HeaderOption,
-    JsonOption,
-    QueryOption,
-    SheetOption,
-    source_in,
-)
-from dpmondrian.cli.predict import ReleaseArgument
+from dpmondrian.cli import options
+from dpmondrian.cli.inputs import source_in
 from dpmondrian.cli.show import say, say_text
 
 if TYPE_CHECKING:
@@ -28,17 +19,17 @@ if TYPE_CHECKING:
 
 
 def compare(
-    release: ReleaseArgument,
-    file: FileArgument,
+    release: options.Release,
+    file: options.File,
     classes: Annotated[
         str | None, typer.Option(help="Column with the true class of each row. Adds accuracy and the Rand index.")
     ] = None,
-    query: QueryOption = None,
-    delimiter: DelimiterOption = None,
-    format_: FormatOption = None,
-    header: HeaderOption = None,
-    sheet: SheetOption = None,
-    as_json: JsonOption = False,
+    query: options.Query = None,
+    delimiter: options.Delimiter = None,
+    format_: options.Format = None,
+    header: options.Header = None,
+    sheet: options.Sheet = None,
+    as_json: options.Json = False,
 ) -> None:
     """Compare a release with KMeans on the true rows. The output is SENSITIVE: it is computed from the rows without noise.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpmondrian.cli.predict import ReleaseArgument
+from dpmondrian.cli import options
 from dpmondrian.cli.show import say_text
 
 if TYPE_CHECKING:
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 def explain(
-    release: ReleaseArgument,
+    release: options.Release,
     cluster: Annotated[
         int | None, typer.Argument(min=0, help="Number of a cluster.", show_default="explain the guarantee")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    as_json: options.Json = False,
 ) -> None:
     """Explain what sets a cluster apart; without a cluster, what the best possible attacker can learn about one person.
 

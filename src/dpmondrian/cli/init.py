@@ -10,22 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dpmondrian.cli.inputs import (
-    BoundsOption,
-    DecimalOption,
-    DelimiterOption,
-    FileArgument,
-    FormatOption,
-    Habits,
-    HeaderOption,
-    MissingOption,
-    PersonOption,
-    QueryOption,
-    RowsPerPersonOption,
-    SheetOption,
-    ThousandsOption,
-    source_in,
-)
+from dpmondrian.cli import options
+from dpmondrian.cli.inputs import Habits, source_in
 from dpmondrian.cli.show import say, say_text
 
 if TYPE_CHECKING:
@@ -44,23 +30,23 @@ For each column, press Enter to take the proposal in brackets, or type what it h
 
 
 def init(
-    file: FileArgument,
+    file: options.File,
     out: Annotated[Path, typer.Option(help="Schema file to write. Must not exist yet.")] = Path("schema.toml"),
     yes: Annotated[
         bool,
         typer.Option("--yes", "-y", help="Ask nothing: take all proposals, and leave out columns that have none."),
     ] = False,
-    bounds: BoundsOption = None,
-    person_id: PersonOption = None,
-    rows_per_person: RowsPerPersonOption = None,
-    query: QueryOption = None,
-    delimiter: DelimiterOption = None,
-    format_: FormatOption = None,
-    header: HeaderOption = None,
-    sheet: SheetOption = None,
-    missing: MissingOption = None,
-    decimal: DecimalOption = None,
-    thousands: ThousandsOption = None,
+    bounds: options.Bounds = None,
+    person_id: options.Person = None,
+    rows_per_person: options.RowsPerPerson = None,
+    query: options.Query = None,
+    delimiter: options.Delimiter = None,
+    format_: options.Format = None,
+    header: options.Header = None,
+    sheet: options.Sheet = None,
+    missing: options.Missing = None,
+    decimal: options.DecimalSign = None,
+    thousands: options.Thousands = None,
 ) -> None:
     """Describe a table in a few questions, and write a schema file for 'dpm plan' and 'dpm cluster'.
 

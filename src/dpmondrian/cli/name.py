@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from dpmondrian.cli.predict import ReleaseArgument
+from dpmondrian.cli import options
 from dpmondrian.cli.show import say
 
 
 def name(
-    release: ReleaseArgument,
+    release: options.Release,
     cluster: Annotated[int, typer.Argument(min=0, help="Number of the cluster.")],
     text: Annotated[str, typer.Argument(metavar="NAME", help="Its name; '' removes one.")],
 ) -> None:

@@ -8,16 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpmondrian.cli.inputs import (
-    BoundsOption,
-    ColumnsOption,
-    DeltaOption,
-    EpsilonOption,
-    PersonOption,
-    RowsPerPersonOption,
-    SchemaOption,
-    public_facts,
-)
+from dpmondrian.cli import options
+from dpmondrian.cli.inputs import public_facts
 from dpmondrian.cli.show import say, say_text
 
 if TYPE_CHECKING:
@@ -28,16 +20,16 @@ _PICTURES = (".png", ".svg", ".pdf")
 
 def plan(
     rows: Annotated[int, typer.Option(min=1, help="Approximate number of rows: a guess, not the exact count.")],
-    schema: SchemaOption = None,
-    bounds: BoundsOption = None,
-    columns: ColumnsOption = None,
-    epsilon: EpsilonOption = 1.0,
-    delta: DeltaOption = 1e-7,
+    schema: options.Schema = None,
+    bounds: options.Bounds = None,
+    columns: options.Columns = None,
+    epsilon: options.Epsilon = 1.0,
+    delta: options.Delta = 1e-7,
     k: Annotated[
         int | None, typer.Option("--k", min=1, help="Number of clusters, if you intend to pass --k to 'dpm cluster'.")
     ] = None,
-    person_id: PersonOption = None,
-    rows_per_person: RowsPerPersonOption = None,
+    person_id: options.Person = None,
+    rows_per_person: options.RowsPerPerson = None,
     clusters: Annotated[
         int | None, typer.Option(min=1, help="Expected number of clusters.", show_default="k, or 10")
     ] = None,

@@ -8,28 +8,17 @@ from typing import Annotated
 
 import typer
 
+from dpmondrian.cli import options
 from dpmondrian.cli.cluster import PUBLISHED
-from dpmondrian.cli.inputs import (
-    DelimiterOption,
-    FilesArgument,
-    FormatOption,
-    HeaderOption,
-    QueryOption,
-    QuietOption,
-    SheetOption,
-    ThreadsOption,
-    sources_in,
-)
+from dpmondrian.cli.inputs import sources_in
 from dpmondrian.cli.labels import LABEL_ENDINGS, write_labels
 from dpmondrian.cli.show import say
 from dpmondrian.cli.stopping import printed
 
-ReleaseArgument = Annotated[Path, typer.Argument(help="A release.json written by 'dpm cluster'.")]
-
 
 def predict(
-    release: ReleaseArgument,
-    files: FilesArgument,
+    release: options.Release,
+    files: options.Files,
     out: Annotated[Path, typer.Option(help="Output file for the labels (.parquet or .csv). Must not exist yet.")],
     on_missing: Annotated[
         str | None,
@@ -47,13 +36,13 @@ def predict(
             show_default="the clusters of the release",
         ),
     ] = None,
-    query: QueryOption = None,
-    delimiter: DelimiterOption = None,
-    format_: FormatOption = None,
-    header: HeaderOption = None,
-    sheet: SheetOption = None,
-    threads: ThreadsOption = None,
-    quiet: QuietOption = False,
+    query: options.Query = None,
+    delimiter: options.Delimiter = None,
+    format_: options.Format = None,
+    header: options.Header = None,
+    sheet: options.Sheet = None,
+    threads: options.Threads = None,
+    quiet: options.Quiet = False,
 ) -> None:
     """Write the cluster of every row. The output is SENSITIVE: it describes individual rows.
 

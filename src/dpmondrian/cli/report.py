@@ -8,13 +8,13 @@ from typing import Annotated
 
 import typer
 
-from dpmondrian.cli.predict import ReleaseArgument
+from dpmondrian.cli import options
 from dpmondrian.cli.show import say
 from dpmondrian.cli.stopping import printed
 
 
 def report(
-    release: ReleaseArgument,
+    release: options.Release,
     out: Annotated[
         Path | None, typer.Option(help="HTML file to write.", show_default="report.html next to the release")
     ] = None,

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from dpmondrian.cli import options
 from dpmondrian.cli.cluster import marked
-from dpmondrian.cli.predict import ReleaseArgument
 from dpmondrian.cli.show import say
 from dpmondrian.cli.stopping import printed
 
 
 def sample(
-    release: ReleaseArgument,
+    release: options.Release,
     rows: Annotated[int, typer.Option(min=1, help="Number of synthetic rows.")],
     out: Annotated[Path, typer.Option(help="CSV file to write. Must not exist yet.")],
     seed: Annotated[
@@ -35,12 +35,9 @@ def sample(
 
     known = Release.load(release)
     columns = known.sample(rows, seed)
-    table = cells_text(columns, zip(*(map(_short, values.tolist()) for values in columns.values()), strict=True))
+    cells = zip(*(values.tolist() for values in columns.values()), strict=True)
+    # Digits that mean nothing are left out.
+    table = cells_text(columns, ([f"{cell:.7g}" if isinstance(cell, float) else cell for cell in row] for row in cells))
     write_file(out, marked(table, known.privacy.releasable))
     with printed(f"The rows were written: {out}"):
         say(f"Written: {out}. The rows are synthetic, drawn from released values only; nothing was spent.")
-
-
-def _short(value: Any) -> Any:
-    """Return a number without digits that mean nothing."""
-    return f"{value:.7g}" if isinstance(value, float) else value

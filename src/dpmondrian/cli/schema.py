@@ -11,23 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dpmondrian.cli.inputs import (
-    DecimalOption,
-    DelimiterOption,
-    FileArgument,
-    FormatOption,
-    Habits,
-    HeaderOption,
-    JsonOption,
-    MissingOption,
-    PersonOption,
-    QueryOption,
-    RowsPerPersonOption,
-    SheetOption,
-    ThousandsOption,
-    source_in,
-    split_names,
-)
+from dpmondrian.cli import options
+from dpmondrian.cli.inputs import Habits, source_in, split_names
 from dpmondrian.cli.show import say, say_text
 from dpmondrian.cli.stopping import printed
 
@@ -39,7 +24,7 @@ _NUMERIC = ("whole", "number", "unknown")
 
 
 def schema(
-    file: FileArgument,
+    file: options.File,
     out: Annotated[
         Path | None, typer.Option(help="File to write. Must not exist yet.", show_default="print to the terminal")
     ] = None,
@@ -59,8 +44,8 @@ def schema(
             show_default="numeric columns with unknown bounds",
         ),
     ] = None,
-    person_id: PersonOption = None,
-    rows_per_person: RowsPerPersonOption = None,
+    person_id: options.Person = None,
+    rows_per_person: options.RowsPerPerson = None,
     budget: Annotated[
         Path | None,
         typer.Option(help="With --suggest-bounds: budget file of the data set, charged before the first draw."),
@@ -69,15 +54,15 @@ def schema(
         Path | None,
         typer.Option(help="With --suggest-bounds: a schema file to complete. All else in it stays as it is."),
     ] = None,
-    query: QueryOption = None,
-    delimiter: DelimiterOption = None,
-    format_: FormatOption = None,
-    header: HeaderOption = None,
-    sheet: SheetOption = None,
-    missing: MissingOption = None,
-    decimal: DecimalOption = None,
-    thousands: ThousandsOption = None,
-    as_json: JsonOption = False,
+    query: options.Query = None,
+    delimiter: options.Delimiter = None,
+    format_: options.Format = None,
+    header: options.Header = None,
+    sheet: options.Sheet = None,
+    missing: options.Missing = None,
+    decimal: options.DecimalSign = None,
+    thousands: options.Thousands = None,
+    as_json: options.Json = False,
 ) -> None:
     """Draft a schema file (TOML) from the column names and types of a table, without looking at any value.
 
@@ -180,15 +165,15 @@ def _check_same_people(path: Path, people: Mapping[str, Any], values: Mapping[st
             )
 
 
-def _check_options(suggest_bounds: bool, **options: Any) -> None:
+def _check_options(suggest_bounds: bool, **given: Any) -> None:
     """Refuse options that belong together and come alone."""
-    alone = [name for name, value in options.items() if value not in (None, "", ())]
+    alone = [name for name, value in given.items() if value not in (None, "", ())]
     if not suggest_bounds and alone:
         raise typer.BadParameter(
             f"--{alone[0]} requires --suggest-bounds. Without it, no values are read and nothing is spent.",
             param_hint=f"--{alone[0]}",
         )
-    if suggest_bounds and options["epsilon"] is None:
+    if suggest_bounds and given["epsilon"] is None:
         raise typer.BadParameter(
             "--suggest-bounds needs to know how much of the budget it may spend, for example --epsilon 0.1.",
             param_hint="--epsilon",

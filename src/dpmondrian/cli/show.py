@@ -78,18 +78,18 @@ def _n_fitting(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -
 
 def print_clusters(release: Release) -> None:
     """Print size and centre of the clusters of a release, each with its standard error; of very many the first ones."""
-    from dpmondrian.show.texts import certainty_text, counted_text, numbers_first, value_text
+    from dpmondrian.show.texts import certainty_texts, counted_text, numbers_first, value_text
     from dpmondrian.show.words import ENGLISH as WORDS
 
     order = numbers_first(release.schema)[:_MOST_COLUMNS]
     columns = [release.schema.centre_columns[j] for j in order]
     names = [column.name for column in columns]
-    sure = None if release.certainty is None or len(release.sizes) == 1 else release.certainty
+    sure = certainty_texts(release)
     rows = [
         [
             str(cluster),
             f"{size:,.0f} ± {size_error:,.0f}",
-            *([] if sure is None else [certainty_text(float(sure[cluster]))]),
+            *filter(None, [sure[cluster]]),
             *(
                 value_text(*facts).replace("\N{NO-BREAK SPACE}", " ")
                 for facts in zip(columns, centre[order], errors[order], strict=True)
@@ -100,7 +100,7 @@ def print_clusters(release: Release) -> None:
         )
     ]
     before = [WORDS("table.cluster"), counted_text(release.tree.counted)]
-    before += [] if sure is None else [WORDS("table.certainty")]
+    before += [WORDS("table.certainty")] if any(sure) else []
     n_names = print_fitting((*before, *names), rows[:_MOST_CLUSTERS], _title(release)) - len(before)
     more = [(len(rows) - _MOST_CLUSTERS, "cluster"), (len(release.schema.centre_names) - n_names, "column")]
     left_out = " and ".join(plural(number, f"more {what}") for number, what in more if number > 0)
@@ -115,7 +115,7 @@ def _title(release: Release) -> str:
     privacy = release.privacy
     numbers = {
         "n": len(release.centres),
-        "epsilon": f"{privacy.epsilon + privacy.bounds_epsilon:g}",
+        "epsilon": f"{privacy.total_epsilon:g}",
         "bounds_epsilon": f"{privacy.bounds_epsilon:g}",
         "delta": plain_number(privacy.delta),
     }

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpmondrian.cli.inputs import JsonOption
-from dpmondrian.cli.predict import ReleaseArgument
+from dpmondrian.cli import options
 from dpmondrian.cli.show import say, say_text
 
 if TYPE_CHECKING:
@@ -17,11 +16,11 @@ if TYPE_CHECKING:
 
 
 def verify(
-    release: ReleaseArgument,
+    release: options.Release,
     budget: Annotated[
         Path | None, typer.Option(help="Budget file of the data set, which contains the digest of every release.")
     ] = None,
-    as_json: JsonOption = False,
+    as_json: options.Json = False,
 ) -> None:
     """Verify a release: its digest, its cost, its ledger, and whether tree, sizes and centres are consistent.
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpmondrian.cli.cluster import SeedOption
-from dpmondrian.cli.inputs import size_in_bytes
+from dpmondrian.cli import options
 from dpmondrian.cli.show import say
 from dpmondrian.cli.stopping import Command
 from dpmondrian.common.interrupts import current_work
@@ -34,13 +33,13 @@ def web(
     largest_drop: Annotated[
         int | None,
         typer.Option(
-            parser=size_in_bytes,
+            parser=options.size_in_bytes,
             metavar="SIZE",
             help="Size limit for files dropped into the page.",
             show_default="1GiB",
         ),
     ] = None,
-    seed: SeedOption = None,
+    seed: options.Seed = None,
 ) -> None:
     """Open a page in your browser that leads from a file to a clustering that may be published, without programming.
 

@@ -8,34 +8,15 @@ from typing import Any
 
 from dpmondrian.exceptions import DPMondrianError, WayOut, Wording
 
-_OPTIONS = {
-    "bounds": "--bounds",
-    "checkpoint": "--checkpoint",
-    "classes": "--classes",
-    "columns": "--columns",
-    "data_set": "--data-set",
-    "delimiter": "--delimiter",
-    "delta": "--delta",
-    "epsilon": "--epsilon",
-    "k": "--k",
+_OF_THEIR_NAME = (
+    "bounds checkpoint classes columns data_set decimal delimiter delta epsilon format header k memory missing on_missing person_id "
+    "profiles query rows_per_person sheet spread thousands threads"
+)
+_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in _OF_THEIR_NAME.split()} | {
     "expected_clusters": "--clusters",
-    "format": "--format",
-    "header": "--header",
-    "memory": "--memory",
     "n_clusters": "--k",
     "n_rows": "--rows",
-    "on_missing": "--on-missing",
-    "person_id": "--person-id",
-    "profiles": "--profiles",
-    "query": "--query",
     "random_state": "--seed",
-    "decimal": "--decimal",
-    "missing": "--missing",
-    "sheet": "--sheet",
-    "thousands": "--thousands",
-    "rows_per_person": "--rows-per-person",
-    "spread": "--spread",
-    "threads": "--threads",
 }
 _WAYS_OUT = {
     WayOut.LET_DPM_CHOOSE: "Omit it to let DPM choose.",

@@ -11,16 +11,11 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from dpmondrian.common.interrupts import lasting, making
+from dpmondrian.common.locks import CAN_LOCK, lock
 from dpmondrian.exceptions import OutputError
-
-fcntl: Any
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - Windows, where left folders stay
-    fcntl = None
 
 RESERVED_BYTES = 16 * 2**20  # room that must be free before a budget is spent on something to write
 
@@ -50,7 +45,7 @@ def new_folder(path: str | Path, reserve_bytes: int = RESERVED_BYTES) -> Iterato
             temporary.mkdir(mode=0o700)
             stack.enter_context(_locked(temporary))
             _reserve(temporary / _RESERVE, reserve_bytes)
-        with _explaining_full_disk(path):
+        with _explaining_errors(path, errno.ENOSPC, errno.EDQUOT, errno.EFBIG):  # which only writing has
             yield temporary
         with lasting(path, finished=temporary), _naming_what_is_finished(path, temporary):
             unfinished.pop_all()
@@ -75,10 +70,10 @@ def _naming_what_is_finished(path: Path, finished: Path) -> Iterator[None]:
 def _locked(folder: Path) -> Iterator[None]:
     """Hold the lock in a hidden folder, by which others see that it is not left over."""
     with ExitStack() as stack:
-        if fcntl is not None:
+        if CAN_LOCK:  # else left folders stay
             # Under another name until it is held, so that nobody can hold it first.
             file = stack.enter_context((folder / f"{_LOCK}-new").open("xb"))
-            fcntl.flock(file, fcntl.LOCK_EX)
+            lock(file.fileno())
             os.replace(file.name, folder / _LOCK)
         yield
 
@@ -97,14 +92,11 @@ def _remove_left_folders(path: Path) -> None:
 
 def _is_free(folder: Path) -> bool:
     """Return whether a hidden folder has a lock that nobody holds."""
-    if fcntl is None:
-        return False
     try:
         with (folder / _LOCK).open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return CAN_LOCK and lock(file.fileno())
     except OSError:
         return False
-    return True
 
 
 def free_reserve(folder: Path) -> None:
@@ -333,23 +325,12 @@ def _link(temporary: Path, path: Path) -> None:
 
 
 @contextmanager
-def _explaining_errors(path: Path) -> Iterator[None]:
-    """Turn errors of the system into one sentence."""
-    try:
-        yield
-    except OutputError:
-        raise
-    except OSError as error:
-        raise OutputError(*_meaning(path, error)) from None
-
-
-@contextmanager
-def _explaining_full_disk(path: Path) -> Iterator[None]:
-    """Turn errors that only writing has into one sentence; others are the block's own."""
+def _explaining_errors(path: Path, *codes: int) -> Iterator[None]:
+    """Turn errors of the system into one sentence; only these, if some are named: others are the block's own."""
     try:
         yield
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        if isinstance(error, OutputError) or (codes and error.errno not in codes):
             raise
         raise OutputError(*_meaning(path, error)) from None
 

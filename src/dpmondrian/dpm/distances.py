@@ -23,8 +23,7 @@ def denoised_shares(noisy_counts: NDArray[Any], deviation: float, norm: int) -> 
     Single bins say little where noise is large, and together they would say much too much of the far ones. So normal curves over the
     bins are fitted, each counting by how well it fits, and a count is taken as it is only where it surely differs from them.
     """
-    curves = _curves(len(noisy_counts))
-    squares = (curves**2).sum(axis=1)
+    curves, squares = _curves(len(noisy_counts))
     products = curves @ noisy_counts
     heights = np.maximum(products, 0.0) / squares
     misfit = heights * (heights * squares - 2.0 * products) / deviation**2
@@ -36,8 +35,11 @@ def denoised_shares(noisy_counts: NDArray[Any], deviation: float, norm: int) -> 
 
 
 @cache
-def _curves(n_bins: int) -> NDArray[np.float64]:
-    """Return normal curves over the bins, one per line, that add up to one: every place to half a bin, and several widths."""
+def _curves(n_bins: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return normal curves over the bins, one per line, that add up to one, and the sums of their squares.
+
+    They have every place to half a bin, and several widths.
+    """
     edges = np.arange(n_bins + 1.0)
     widths = np.geomspace(0.2, 6.0, _WIDTHS)
     places = np.arange(0.5, n_bins + 0.5, 0.5)
@@ -46,4 +48,4 @@ def _curves(n_bins: int) -> NDArray[np.float64]:
     curves: NDArray[np.float64] = np.diff(below, axis=2).reshape(-1, n_bins)
     curves[curves < _NOTHING] = 0.0
     curves /= curves.sum(axis=1, keepdims=True)
-    return curves
+    return curves, (curves**2).sum(axis=1)

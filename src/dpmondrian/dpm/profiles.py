@@ -141,10 +141,12 @@ def bin_limits(
 
 def _with_ends(inner: NDArray[np.int64], first: int, ends: list[int]) -> list[NDArray[np.int64]]:
     """Return the first limit, ascending ones, and then the ends, of every cluster; inner ones that are no further than one before are none."""
-    n_clusters = len(inner)
-    inner = np.hstack([np.full((n_clusters, 1), first), np.maximum.accumulate(inner, axis=1)])
-    limits = np.hstack([inner, np.tile(ends, (n_clusters, 1))])
-    is_new = np.diff(limits, axis=1, prepend=-1) > 0
+    n_clusters, n_inner = inner.shape
+    limits = np.empty((n_clusters, 1 + n_inner + len(ends)), dtype=np.int64)
+    limits[:, 0], limits[:, 1 + n_inner :] = first, ends
+    np.maximum.accumulate(inner, axis=1, out=limits[:, 1 : 1 + n_inner])
+    is_new = np.ones(limits.shape, dtype=np.bool_)
+    is_new[:, 1:] = limits[:, 1:] > limits[:, :-1]
     return _pieces(limits[is_new], is_new.sum(axis=1))
 
 

@@ -181,9 +181,19 @@ def draw_figures(
 
 def _numbered(sets: list[NDArray[np.int64]]) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
     """Return all different centres, and their numbers in every set."""
-    number_of: dict[bytes, int] = {}
-    numbers = [np.array([number_of.setdefault(one.tobytes(), len(number_of)) for one in own]) for own in sets]
-    return np.frombuffer(b"".join(number_of), dtype=np.int64).reshape(len(number_of), -1), numbers
+    centres = np.concatenate(sets)
+    as_bytes = _bytes_of_rows(centres)
+    different = dict.fromkeys(as_bytes)
+    number_of = dict(zip(different, range(len(different)), strict=True))
+    numbers = np.fromiter(map(number_of.__getitem__, as_bytes), dtype=np.int64, count=len(as_bytes))
+    by_set = np.split(numbers, np.cumsum([len(own) for own in sets])[:-1])
+    return np.frombuffer(b"".join(different), dtype=np.int64).reshape(len(different), -1), by_set
+
+
+def _bytes_of_rows(rows: NDArray[np.int64]) -> list[bytes]:
+    """Return the bytes of every row."""
+    whole, length = rows.tobytes(), rows.itemsize * rows.shape[1]
+    return [whole[start : start + length] for start in range(0, len(whole), length)]
 
 
 def _how_far(door: Door, widths: NDArray[np.int64], total: float) -> float:

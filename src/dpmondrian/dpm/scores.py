@@ -127,15 +127,16 @@ class NodeCuts:
 
 @dataclass(frozen=True)
 class _Positions:
-    """Column and cut of candidates in the order of the score: `begin` and `low` are where each column's begin."""
+    """Column and cut of candidates in the order of the score: where each column's begin among those of all nodes, and in codes (`low`)."""
 
-    begin: list[int]
-    low: list[int]
+    begin: NDArray[np.int64]
+    low: NDArray[np.int64]
     stride: int
 
     def __call__(self, pick: int) -> tuple[int, int]:
-        column = bisect_right(self.begin, pick) - 1
-        return column, int(first_cut(self.low[column], self.stride)) + self.stride * (pick - self.begin[column])
+        place = int(self.begin[0]) + pick
+        column = bisect_right(self.begin, place) - 1
+        return column, int(first_cut(self.low[column], self.stride)) + self.stride * (place - int(self.begin[column]))
 
 
 def _node_cuts(
@@ -147,12 +148,12 @@ def _node_cuts(
     stride: int,
 ) -> list[NodeCuts]:
     """Return the cuts of several nodes, whose scores a kernel wrote one after the other; `begin` says where each column's begin."""
-    cuts = []
-    lows = low.tolist()
-    for k, (total, ends) in enumerate(zip(totals.tolist(), begin.tolist(), strict=True)):
-        position = _Positions([end - ends[0] for end in ends], lows[k], stride)
-        cuts.append(NodeCuts(scores[ends[0] : ends[-1]], exact_histograms[k], total, position))
-    return cuts
+    return [
+        NodeCuts(scores[first:end], exact_histogram, total, _Positions(begins, lows, stride))
+        for exact_histogram, total, first, end, begins, lows in zip(
+            exact_histograms, totals.tolist(), begin[:, 0].tolist(), begin[:, -1].tolist(), begin, low, strict=True
+        )
+    ]
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpmondrian.engines.base import Engine, Splits, check_n_rows
+from dpmondrian.engines.base import Engine, check_n_rows
 from dpmondrian.engines.coded import (
     MISSING_RULES,
     CodedBlock,
@@ -24,6 +24,7 @@ from dpmondrian.engines.questions import (
     Move,
     Named,
     Question,
+    Splits,
     ToNearest,
 )
 from dpmondrian.engines.sources import EngineSource, open_source, with_thread_context

@@ -15,10 +15,8 @@ from numpy.typing import NDArray
 
 from dpmondrian.engines import questions as ask
 from dpmondrian.engines.grid import Grid
-from dpmondrian.engines.questions import Move, Question, Splits
+from dpmondrian.engines.questions import Move, Question
 from dpmondrian.exceptions import DataError
-
-__all__ = ["MOST_ROWS", "Engine", "Splits", "check_n_rows"]
 
 MOST_ROWS = 2**32
 """Fewer rows than these are clustered: the proofs are about integers that do not overflow (``docs/privacy/representation.md``)."""

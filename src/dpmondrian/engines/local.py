@@ -93,11 +93,6 @@ class LocalSource:
         return np.concatenate([nothing, *parts])
 
 
-def _most_bytes(resources: Resources, rows: Table | Stream) -> int | None:
-    """Return the bytes of coded rows to hold in memory, None for all."""
-    return resources.streamed_memory if isinstance(rows, Stream) else resources.memory
-
-
 def _pieces(rows: Table | Stream, reading: Progress | None = None) -> Iterator[Callable[[], Table]]:
     """Return a table in pieces that several threads can work on."""
     if isinstance(rows, Stream):
@@ -126,7 +121,8 @@ class LocalEngine(Engine):
         self._coordinates = coordinates
         self._on_missing = on_missing
         self._reading = resources.reading
-        self._store = Store(_most_bytes(resources, rows), resources.folder)
+        most_bytes = resources.streamed_memory if isinstance(rows, Stream) else resources.memory
+        self._store = Store(most_bytes, resources.folder)
         self.threads = Threads(rows.n_rows if isinstance(rows, Table) else None, resources.threads)
         self._parts: list[_Part] = []
 

@@ -22,9 +22,8 @@ from dpmondrian.common.interrupts import cancelled_by_a_stop
 from dpmondrian.engines.base import Engine
 from dpmondrian.engines.gaps import SortedColumns
 from dpmondrian.engines.grid import Grid
-from dpmondrian.engines.placed import PlacedPart, PlacedRows
 from dpmondrian.engines.questions import Move, Question
-from dpmondrian.engines.remote import Coding, HashedRows, added, guarded, in_groups, raised
+from dpmondrian.engines.remote import Coding, HashedRows, PlacedPart, PlacedRows, added, guarded, in_groups, raised
 from dpmondrian.engines.store import Resources
 from dpmondrian.exceptions import DataError
 from dpmondrian.schema import Coordinates
@@ -46,8 +45,8 @@ class DaskSource:
         """Return the source of a Dask DataFrame, or of an Array with rows and columns."""
         if hasattr(X, "_meta") and hasattr(X, "map_partitions"):
             head = reader.table(X._meta)
-            if reader.person_id is not None and reader.person_needed:
-                _check_no_types_lost(X, reader.person_id)
+            if reader.needed_person is not None:
+                _check_no_types_lost(X, reader.needed_person)
             return cls(X, head, replace(reader, order=head.names))
         n_axes = getattr(X, "ndim", None)
         if not isinstance(n_axes, int) or n_axes != 2:

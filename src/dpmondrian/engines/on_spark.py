@@ -29,13 +29,13 @@ from dpmondrian.engines.base import Engine
 from dpmondrian.engines.coded import CodedBlock
 from dpmondrian.engines.gaps import SortedColumns
 from dpmondrian.engines.grid import Grid
-from dpmondrian.engines.placed import PlacedRows
 from dpmondrian.engines.questions import Move, Question
 from dpmondrian.engines.remote import (
     FAN_IN,
     Coding,
     Failure,
     HashedRows,
+    PlacedRows,
     added,
     failure_of,
     guarded,

@@ -27,28 +27,6 @@ from dpmondrian.kernels.compiled import (
 )
 from dpmondrian.kernels.lines import cut_along, line_counts
 
-__all__ = [
-    "AllTogether",
-    "BinCounts",
-    "BoxSums",
-    "ByMap",
-    "ClippedSums",
-    "CutAlong",
-    "CutAndName",
-    "DistanceCounts",
-    "DistanceSums",
-    "GridCounts",
-    "Histograms",
-    "LineCounts",
-    "Move",
-    "Named",
-    "NodeCounts",
-    "Question",
-    "Splits",
-    "ToNearest",
-    "moves_since",
-]
-
 _MOST_NODES = 2**14
 """More than the deepest tree has (depth 12: 8,191 nodes), and than there may be clusters."""
 

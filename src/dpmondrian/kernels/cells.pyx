@@ -3,11 +3,11 @@
 import numpy as np
 
 from libc.math cimport INFINITY, copysign, fabs, rint, sqrt
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
 
 from dpmondrian.kernels.tiles cimport vectorised
 
-__all__ = ["all_valleys", "clearest_valley", "dispersions", "expected_counts"]
+__all__ = ["all_valleys", "clearest_valley", "dispersions", "dispersions_along", "expected_counts", "promising"]
 
 cdef enum:
     LANES = 16  # histograms in which valleys are looked for at once
@@ -118,22 +118,90 @@ def clearest_valley(
     """Return depth, in deviations, and place of the clearest valley of each histogram; see `dpm.finding.valleys.clearest`."""
     depths, places = np.empty(counts.shape[0]), np.empty(counts.shape[0])
     cdef double[::1] best = depths, place = places
+    cdef uint8_t[::1] is_taken = np.ones(counts.shape[0], dtype=np.uint8)
     cdef _Valleys search = _Valleys(counts.shape[1], widths, deviation, dispersion, most_empty, depth, empty)
-    cdef const double *histogram[LANES]
-    cdef Py_ssize_t number[LANES]
-    cdef Py_ssize_t h, lane, n_taken = 0
     with nogil:
-        for h in range(counts.shape[0]):
-            best[h], place[h] = -INFINITY, 0.0
-            if not _is_hump(&counts[h, 0], counts.shape[1]):  # windows of humps make one, too
-                histogram[n_taken], number[n_taken] = &counts[h, 0], h
-                n_taken += 1
-            if n_taken == LANES or (n_taken and h == counts.shape[0] - 1):
-                search.clearest(histogram, n_taken, counts.shape[1])
-                for lane in range(n_taken):
-                    best[number[lane]], place[number[lane]] = search.best[lane], search.place[lane]
-                n_taken = 0
+        search.clearest_of_all(counts, is_taken, best, place)
     return depths, places
+
+
+def promising(
+    const double[:, ::1] directions,
+    const double[:, ::1] expected,
+    const double[:, ::1] tried,
+    Py_ssize_t n_hints,
+    Py_ssize_t most,
+    const int64_t[::1] widths,
+    double deviation,
+    double depth,
+    double empty,
+    double seen,
+    double apart,
+    double least,
+    double clear,
+    double columns_first,
+):
+    """Return the directions to look along, which of all are not near to tried ones, and how many are worth it; see `reference.promising`."""
+    cdef Py_ssize_t n_directions = directions.shape[0], n_columns = directions.shape[1], n_found = 0, i, j
+    cdef _Valleys search = _Valleys(expected.shape[1], widths, deviation, 1.0, 1.0, depth, empty)
+    new, order = np.ones(n_directions, dtype=np.bool_), np.empty(n_directions + n_hints, dtype=np.int64)
+    cdef uint8_t[::1] is_new = new.view(np.uint8)
+    cdef int64_t[::1] best_first = order, found = np.empty(max(most, 1), dtype=np.int64)
+    cdef double[::1] z = np.empty(n_directions), worth = np.empty(n_directions), where = np.empty(n_directions)
+    cdef Py_ssize_t best = -1, n_promising = 0, place
+    with nogil:
+        for i in range(n_directions):
+            for j in range(tried.shape[0] if i < n_directions - n_hints else 0):
+                is_new[i] &= _cosine(&directions[i, 0], &tried[j, 0], n_columns) < seen
+        search.clearest_of_all(expected, is_new, z, where)
+        for i in range(n_directions):
+            if is_new[i] and (best < 0 or z[i] > z[best]):
+                best = i
+            if z[i] >= least:  # those that differ in rounding only are alike: the first of them is taken, on every processor
+                worth[i] = rint(z[i] * (columns_first if _is_column(&directions[i, 0], n_columns) else 1.0) * 1e6) / 1e6
+                place = n_promising
+                while place > 0 and worth[best_first[place - 1]] < worth[i]:
+                    best_first[place] = best_first[place - 1]
+                    place -= 1
+                best_first[place] = i
+                n_promising += 1
+        if best < 0 or z[best] < clear:  # the noise of several would hide it
+            most = min(most, <Py_ssize_t>1)
+        while most > 1 and search.depth_of(&expected[best, 0], deviation * sqrt(<double>most)) < clear:
+            most -= 1
+        place = min(n_promising, <Py_ssize_t>1)
+        for i in range(n_promising - 1, place - 1, -1):
+            best_first[i + n_hints] = best_first[i]
+        for i in range(n_hints):
+            best_first[place + i] = n_directions - n_hints + i
+        for i in range(n_promising + n_hints):
+            if n_found >= most:
+                break
+            for j in range(n_found):
+                if _cosine(&directions[best_first[i], 0], &directions[found[j], 0], n_columns) >= apart:
+                    break
+            else:
+                found[n_found] = best_first[i]
+                n_found += 1
+    return [found[i] for i in range(n_found)], new, most
+
+
+cdef inline double _cosine(const double *one, const double *other, Py_ssize_t n_columns) noexcept nogil:
+    """Return how near two directions of length 1 are, whichever way they point."""
+    cdef double product = 0.0
+    cdef Py_ssize_t j
+    for j in range(n_columns):
+        product += one[j] * other[j]
+    return fabs(product)
+
+
+cdef inline bint _is_column(const double *direction, Py_ssize_t n_columns) noexcept nogil:
+    """Return whether a direction of length 1 is that of a column."""
+    cdef Py_ssize_t j
+    for j in range(n_columns):
+        if fabs(direction[j]) > 0.999:
+            return True
+    return False
 
 
 def all_valleys(
@@ -198,6 +266,30 @@ cdef class _Valleys:
         self.most_empty, self.depth, self.empty = most_empty, depth, empty
         self.below, self.windows, self.right = np.zeros((3, most_bins + 1, LANES))
 
+    cdef void clearest_of_all(self, const double[:, ::1] counts, const uint8_t[::1] is_taken, double[::1] best, double[::1] place) noexcept nogil:
+        """Write depth and place of the clearest valley of histograms; -inf where there is none, and for those that are not taken."""
+        cdef const double *histogram[LANES]
+        cdef Py_ssize_t number[LANES]
+        cdef Py_ssize_t h, lane, n_taken = 0
+        for h in range(counts.shape[0]):
+            best[h], place[h] = -INFINITY, 0.0
+            if is_taken[h] and not _is_hump(&counts[h, 0], counts.shape[1]):  # windows of humps make one, too
+                histogram[n_taken], number[n_taken] = &counts[h, 0], h
+                n_taken += 1
+            if n_taken == LANES or (n_taken and h == counts.shape[0] - 1):
+                self.clearest(histogram, n_taken, counts.shape[1])
+                for lane in range(n_taken):
+                    best[number[lane]], place[number[lane]] = self.best[lane], self.place[lane]
+                n_taken = 0
+
+    cdef double depth_of(self, const double *counts, double deviation) noexcept nogil:
+        """Return the depth of the clearest valley of one histogram if the noise of its bins has another deviation."""
+        cdef double planned = self.deviation
+        self.deviation = deviation
+        self.clearest(&counts, 1, self.below.shape[0] - 1)
+        self.deviation = planned
+        return self.best[0]
+
     cdef void clearest(self, const double *const *counts, Py_ssize_t n_taken, Py_ssize_t n_bins) noexcept nogil:
         """Look at so many histograms, which have so many bins."""
         cdef Py_ssize_t i, k, lane, width
@@ -249,23 +341,73 @@ cdef vectorised _look(
             best[h] = z if z > best[h] else best[h]
 
 
-def dispersions(const double[:, :] rows, const double[:, :] variances, const double[::1] difference, double median, Py_ssize_t step):
-    """Return the variance of counts per row of theirs, without noise, and these rows; see `dpm.finding.dispersion`."""
-    cdef Py_ssize_t n_parts = difference.shape[0], n_windows = rows.shape[0] - step * (n_parts - 1), n_found = 0, i, j, k
-    estimates, levels = np.empty(max(n_windows, 0) * rows.shape[1]), np.empty(max(n_windows, 0) * rows.shape[1])
-    cdef double[::1] estimate = estimates, level = levels
-    cdef double norm = 0.0, differs, noise, mean
+def dispersions_along(const double[::1] counts, double variance, const double[::1] difference, double median, Py_ssize_t fewest):
+    """Return the medians of what `dispersions` finds in counts with noise of this variance: of bins, and of every two of them together.
+
+    The last number is the median of those of bins relative to the rows of each. Medians of fewer than `fewest` numbers are 0.
+    """
+    cdef Py_ssize_t n_bins = counts.shape[0], width, n_found, b
+    cdef double[:, ::1] windows = np.empty((n_bins, 1)), variances = np.empty((n_bins, 1))
+    cdef double[::1] estimates = np.empty(n_bins), levels = np.empty(n_bins)
+    cdef double[2] medians = [0.0, 0.0]
+    cdef double relative = 0.0
     with nogil:
-        for k in range(n_parts):
-            norm += difference[k] * difference[k]
-        for i in range(n_windows):
-            for j in range(rows.shape[1]):
-                differs = noise = mean = 0.0
-                for k in range(n_parts):
-                    differs += difference[k] * rows[i + k * step, j]
-                    noise += difference[k] * difference[k] * variances[i + k * step, j] / norm
-                    mean += rows[i + k * step, j] / n_parts
-                if mean > max(2.0 * sqrt(noise), 5.0):
-                    estimate[n_found], level[n_found] = (differs * differs / norm / median - noise) / mean, mean
-                    n_found += 1
-    return estimates[:n_found], levels[:n_found]
+        for width in range(1, 3):
+            for b in range(n_bins + 1 - width):
+                windows[b, 0] = counts[b] + counts[b + 1] if width == 2 else counts[b]
+                variances[b, 0] = width * variance
+            n_found = _find_dispersions(windows[: n_bins + 1 - width], variances, difference, median, width, &estimates[0], &levels[0])
+            if n_found < fewest:
+                continue
+            if width == 1:
+                for b in range(n_found):
+                    levels[b] = estimates[b] / levels[b]
+                relative = _median(&levels[0], n_found)
+            medians[width - 1] = _median(&estimates[0], n_found)
+    return medians[0], medians[1], relative
+
+
+cdef double _median(double *values, Py_ssize_t size) noexcept nogil:
+    """Return the median of a few numbers, and bring them in order."""
+    cdef Py_ssize_t i, place
+    cdef double value
+    for i in range(1, size):
+        value, place = values[i], i
+        while place > 0 and values[place - 1] > value:
+            values[place] = values[place - 1]
+            place -= 1
+        values[place] = value
+    return 0.5 * (values[(size - 1) // 2] + values[size // 2])
+
+
+def dispersions(const double[:, ::1] rows, const double[:, ::1] variances, const double[::1] difference, double median):
+    """Return the variance of counts per row of theirs, without noise, in windows that clearly hold some; see `dpm.finding.dispersion`."""
+    cdef double[::1] estimate, level = np.empty(rows.size + 1)
+    cdef Py_ssize_t n_found
+    estimates = np.empty(rows.size + 1)
+    estimate = estimates
+    with nogil:
+        n_found = _find_dispersions(rows, variances, difference, median, 1, &estimate[0], &level[0])
+    return estimates[:n_found]
+
+
+cdef Py_ssize_t _find_dispersions(
+    const double[:, ::1] rows, const double[:, ::1] variances, const double[::1] difference, double median, Py_ssize_t step,
+    double *estimates, double *levels,
+) noexcept nogil:  # fmt: skip
+    """Write what `dispersions` returns for windows of bins so many steps apart, and the rows in each; return how many there are."""
+    cdef Py_ssize_t n_parts = difference.shape[0], n_found = 0, i, j, k
+    cdef double norm = 0.0, differs, noise, mean
+    for k in range(n_parts):
+        norm += difference[k] * difference[k]
+    for i in range(rows.shape[0] - step * (n_parts - 1)):
+        for j in range(rows.shape[1]):
+            differs = noise = mean = 0.0
+            for k in range(n_parts):
+                differs += difference[k] * rows[i + k * step, j]
+                noise += difference[k] * difference[k] * variances[i + k * step, j] / norm
+                mean += rows[i + k * step, j] / n_parts
+            if mean > max(2.0 * sqrt(noise), 5.0):
+                estimates[n_found], levels[n_found] = (differs * differs / norm / median - noise) / mean, mean
+                n_found += 1
+    return n_found

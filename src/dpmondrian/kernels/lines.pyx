@@ -38,6 +38,12 @@ def _along(rows, directions):
     return rows, padded(directions, rows.shape[1]), MIDDLE * directions.sum(axis=1)
 
 
+def _single_columns(const int16_t[:, ::1] directions):
+    """Return the column of each direction in which all others are 0, or -1: rows need not be read whole."""
+    is_used = np.asarray(directions) != 0
+    return np.where(is_used.sum(axis=1) == 1, is_used.argmax(axis=1), -1)
+
+
 def line_counts(rows, order, starts, line_of, directions, begins, widths, shapes, counts):
     """Add the rows of every group to the bins of the lines of that group; see `reference.line_counts`."""
     shape_begins = np.cumsum([0, *map(len, shapes)])
@@ -58,7 +64,7 @@ def _count_lines(
     int64_t[:, ::1] counts,
 ):
     cdef Py_ssize_t g, start, size, line, n_lines = line_of.shape[0], n_bins = counts.shape[1], b, t
-    cdef int64_t[::1] n_own = np.bincount(line_of, minlength=starts.shape[0])
+    cdef int64_t[::1] n_own = np.bincount(line_of, minlength=starts.shape[0]), columns = _single_columns(directions)
     cdef uint32_t[:, :, ::1] tables = np.zeros((n_lines, TABLES, n_bins + 1), dtype=np.uint32)
     cdef double[::1] found = np.empty(TILE)
     cdef _Turned turned = _Turned(rows, directions)
@@ -75,6 +81,10 @@ def _count_lines(
                         continue
                     if is_turned:
                         turned.project(line, offsets[line], size, &found[0])
+                    elif columns[line] >= 0:
+                        _project_column(
+                            &rows[0, columns[line]], rows.shape[1], &order[start], size, directions[line, columns[line]], offsets[line], &found[0]
+                        )
                     else:
                         _project(&rows[0, 0], rows.shape[1], &order[start], size, &directions[line, 0], offsets[line], &found[0])
                     if shape_begins[line + 1] - shape_begins[line] == 1:
@@ -137,6 +147,15 @@ cdef vectorised_by_row _project(
     cdef Py_ssize_t i
     for i in range(size):
         found[i] = <double>(dot(rows + order[i] * n_cells, direction, n_cells) + offset)
+
+
+cdef void _project_column(
+    const int16_t *column, Py_ssize_t n_cells, const uint32_t *order, Py_ssize_t size, int64_t number, int64_t offset, double *found
+) noexcept nogil:
+    """Write the projections of some rows on the direction of a column."""
+    cdef Py_ssize_t i
+    for i in range(size):
+        found[i] = <double>(column[order[i] * n_cells] * number + offset)
 
 
 cdef void _count_points(
@@ -207,13 +226,19 @@ def _cut(
     int16_t[::1] node,
 ):
     cdef Py_ssize_t g, start, size, i, t
+    cdef int64_t[::1] columns = _single_columns(directions)
     cdef double[::1] found = np.empty(TILE)
     cdef int16_t[::1] side = np.empty(TILE, dtype=np.int16)
     with nogil:
         for g in range(starts.shape[0] - 1):
             for start from starts[g] <= start < starts[g + 1] by TILE:
                 size = min(<int64_t>TILE, starts[g + 1] - start)
-                _project(&rows[0, 0], rows.shape[1], &order[start], size, &directions[g, 0], offsets[g], &found[0])
+                if columns[g] >= 0:
+                    _project_column(
+                        &rows[0, columns[g]], rows.shape[1], &order[start], size, directions[g, columns[g]], offsets[g], &found[0]
+                    )
+                else:
+                    _project(&rows[0, 0], rows.shape[1], &order[start], size, &directions[g, 0], offsets[g], &found[0])
                 side[:size] = first[g]
                 for t in range(threshold_begins[g], threshold_begins[g + 1]):
                     for i in range(size):

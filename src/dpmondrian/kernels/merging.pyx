@@ -10,55 +10,116 @@ from dpmondrian.kernels.tiles cimport tile_squares, vectorised
 __all__ = ["best_means", "fewer_groups", "groups_of_joins", "nearest_neighbour_joins"]
 
 
-def nearest_neighbour_joins(const double[:, ::1] places, const double[::1] sizes):
+def nearest_neighbour_joins(places, sizes):
     """Return which two groups are joined, in the order in which they are found, and how much the sum of squares grows by each.
 
     Groups are numbered: first the points, then the joins in this order. Nearest groups are followed until two are each other's nearest;
-    of equally near ones the one before is taken.
+    of equally near ones the one before is taken, else the first.
     """
-    cdef Py_ssize_t n_points = sizes.shape[0], n_columns = places.shape[1], n_joins = 0, n_chain = 0, n_present = n_points
-    cdef Py_ssize_t c, i, j, last, first, second, new, nearest
-    cdef double[:, ::1] centres = np.concatenate([places, np.empty((max(n_points - 1, 0), n_columns))])
-    cdef double[::1] weights = np.concatenate([sizes, np.empty(max(n_points - 1, 0))])
-    cdef int64_t[::1] present = np.arange(n_points), chain = np.empty(n_points + 1, dtype=np.int64)
-    found, costs = np.empty((max(n_points - 1, 0), 2), dtype=np.int64), np.zeros(2 * n_points)
-    cdef int64_t[:, ::1] joins = found
-    cdef double[::1] growth = costs
-    cdef double least, cost, apart
+    n_joins = max(len(sizes) - 1, 0)
+    joins, growth = np.empty((n_joins, 2), dtype=np.int64), np.zeros(n_joins)
+    if n_joins:
+        _join_all(_Chain(places, sizes), joins, growth)
+    return joins, growth
+
+
+def _join_all(_Chain chain, int64_t[:, ::1] joins, double[::1] growth):
+    cdef Py_ssize_t n_joins = 0
+    cdef int64_t first, second, n_points = chain.n_present
+    cdef double least
     with nogil:
-        while n_joins < n_points - 1:
-            if n_chain == 0:
-                chain[0], n_chain = present[0], 1
-            last, least, nearest = chain[n_chain - 1], INFINITY, -1
-            for c in range(n_present):
-                i = present[c]
-                if i == last:
-                    continue
-                apart = 0.0
-                for j in range(n_columns):
-                    apart += (centres[i, j] - centres[last, j]) * (centres[i, j] - centres[last, j])
-                cost = weights[i] * weights[last] / (weights[i] + weights[last]) * apart
-                if cost < least or (cost == least and n_chain > 1 and i == chain[n_chain - 2]):
-                    least, nearest = cost, i
-            if n_chain == 1 or nearest != chain[n_chain - 2]:
-                chain[n_chain] = nearest
-                n_chain += 1
-                continue
-            first, second, new = chain[n_chain - 1], chain[n_chain - 2], n_points + n_joins
-            n_chain -= 2
-            weights[new] = weights[first] + weights[second]
-            for j in range(n_columns):
-                centres[new, j] = (weights[first] * centres[first, j] + weights[second] * centres[second, j]) / weights[new]
-            growth[new] = max(least, growth[first], growth[second])  # rounding aside, it is the largest
-            joins[n_joins, 0], joins[n_joins, 1] = first, second
+        while n_joins < joins.shape[0]:
+            while not chain.ends_in_pair(&least):
+                pass
+            first, second = chain.pop(), chain.pop()
+            chain.join(first, second, n_points + n_joins)
+            if first >= n_points:  # rounding aside, the last join is the largest
+                least = max(least, growth[first - n_points])
+            if second >= n_points:
+                least = max(least, growth[second - n_points])
+            joins[n_joins, 0], joins[n_joins, 1], growth[n_joins] = first, second, least
             n_joins += 1
-            c = 0
-            for i in range(n_present):
-                if present[i] != first and present[i] != second:
-                    present[c] = present[i]
-                    c += 1
-            present[c], n_present = new, c + 1
-    return found, costs[n_points : max(2 * n_points - 1, n_points)]
+
+
+cdef class _Chain:
+    """Groups, each the nearest one of the group before; and the centres of all that are present, column by column, in slots that become free."""
+
+    cdef double[:, ::1] centres, tile
+    cdef double[::1] weights, costs
+    cdef int64_t[::1] chain, slot_of, group_in
+    cdef Py_ssize_t n_chain, n_present, n_columns
+    cdef int64_t lowest
+
+    def __init__(self, places, sizes):
+        self.n_present, self.n_columns = places.shape
+        self.n_chain, self.lowest = 0, 0
+        self.centres = np.concatenate([places, np.empty((self.n_present - 1, self.n_columns))])
+        self.tile, self.weights = np.array(places.T, order="C"), np.array(sizes)
+        self.costs, self.chain = np.empty(self.n_present), np.empty(self.n_present + 1, dtype=np.int64)
+        self.slot_of, self.group_in = np.full(2 * self.n_present - 1, -1), np.arange(self.n_present)
+        self.slot_of[: self.n_present] = self.group_in
+
+    cdef bint ends_in_pair(self, double *least) noexcept nogil:
+        """Add the nearest group of the last one to the chain, unless they are each other's nearest; return whether, and what their join costs."""
+        cdef int64_t last, group, before, nearest = -1
+        cdef Py_ssize_t slot
+        if self.n_chain == 0:
+            while self.slot_of[self.lowest] < 0:
+                self.lowest += 1
+            self.chain[0], self.n_chain = self.lowest, 1
+        last, before = self.chain[self.n_chain - 1], self.chain[self.n_chain - 2] if self.n_chain > 1 else -1
+        _write_costs(
+            &self.tile[0, 0], self.tile.shape[1], self.n_columns, self.n_present, &self.centres[last, 0],
+            self.weights[self.slot_of[last]], &self.weights[0], &self.costs[0],
+        )  # fmt: skip
+        self.costs[self.slot_of[last]] = INFINITY
+        least[0] = INFINITY
+        for slot in range(self.n_present):
+            if self.costs[slot] > least[0]:
+                continue
+            group = self.group_in[slot]
+            if self.costs[slot] < least[0] or nearest != before and (group == before or group < nearest):
+                least[0], nearest = self.costs[slot], group
+        if nearest == before:
+            return True
+        self.chain[self.n_chain] = nearest
+        self.n_chain += 1
+        return False
+
+    cdef int64_t pop(self) noexcept nogil:
+        """Take the last group off the chain."""
+        self.n_chain -= 1
+        return self.chain[self.n_chain]
+
+    cdef void join(self, int64_t first, int64_t second, int64_t new) noexcept nogil:
+        """Put the join of two groups in the slot of the first, and then the group of the last slot in that of the second."""
+        cdef int64_t slot = self.slot_of[first], free = self.slot_of[second]
+        cdef Py_ssize_t last = self.n_present - 1, j
+        cdef double both = self.weights[slot] + self.weights[free]
+        for j in range(self.n_columns):
+            self.centres[new, j] = (self.weights[slot] * self.centres[first, j] + self.weights[free] * self.centres[second, j]) / both
+            self.tile[j, slot] = self.centres[new, j]
+            self.tile[j, free] = self.tile[j, last]
+        self.weights[slot], self.group_in[slot], self.slot_of[new] = both, new, slot
+        self.weights[free], self.group_in[free] = self.weights[last], self.group_in[last]
+        self.slot_of[self.group_in[free]] = free
+        self.slot_of[first] = self.slot_of[second] = -1
+        self.n_present -= 1
+
+
+cdef vectorised _write_costs(
+    const double *column, Py_ssize_t stride, Py_ssize_t n_columns, Py_ssize_t size, const double *centre, double weight, const double *weights, double *costs
+) noexcept nogil:
+    """Write by how much the sum of squares grows if a group is joined with each of the others."""
+    cdef Py_ssize_t i, j
+    for i in range(size):
+        costs[i] = 0.0
+    for j in range(n_columns):
+        for i in range(size):
+            costs[i] += (column[i] - centre[j]) * (column[i] - centre[j])
+        column += stride
+    for i in range(size):
+        costs[i] *= weights[i] * weight / (weights[i] + weight)
 
 
 def groups_of_joins(const int64_t[:, :] joins, Py_ssize_t n_points, Py_ssize_t n_groups):

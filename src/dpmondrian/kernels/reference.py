@@ -15,19 +15,25 @@ from itertools import combinations, pairwise
 
 import numpy as np
 
+from dpmondrian.kernels.cells import clearest_valley
+
 __all__ = [
     "across_gaps",
     "between_groups",
     "bin_counts",
     "box_sums",
     "clipped_sums",
+    "dispersions_along",
     "distance_counts",
     "distance_sums",
     "histograms",
     "order_rows",
+    "promising",
     "quantise",
     "regroup",
     "route",
+    "single_bins",
+    "spikes",
 ]
 
 ERROR, DROP, MIDDLE = 0, 1, 2
@@ -246,3 +252,100 @@ def across_gaps(places, noise, trusted, most):
     longest = sorted(edges, reverse=True)[:most]
     chosen = [(i, j) for square, i, j in longest if square > trusted * (noise[i] + noise[j])]
     return np.array([places[i] - places[j] for i, j in chosen]).reshape(-1, places.shape[1])
+
+
+def spikes(rows, variances, rise, sure, narrow):
+    """Return the bins that hold more than `rise` times the rows of those beside them, beyond `sure` deviations of noise and sampling.
+
+    None is one if, over all of them, the bins beside hold more rows than those beyond by `narrow` times the rows of the spikes.
+    """
+    if len(rows) < 5:
+        return np.empty(0, dtype=np.int64)
+    own, beside, beyond = rows[2:-2], (rows[1:-3] + rows[3:-1]) / 2.0, (rows[:-4] + rows[4:]) / 2.0
+    chance = sure * np.sqrt(variances[2:-2] + np.maximum(beside, 1.0))
+    found = own > rise * np.maximum(beside, 0.0) + chance
+    if (beside - beyond)[found].sum() > narrow * own[found].sum():
+        return np.empty(0, dtype=np.int64)
+    return 2 + np.flatnonzero(found)
+
+
+def single_bins(counts, deviation, rise, most_more, sure, narrow, many):
+    """Return whether single bins hold clearly fewer rows than both of their neighbours, and whether some hold clearly more.
+
+    Clear is `rise` times and `sure` deviations of noise and sampling; beyond `most_more` times as many, bins hold too many. The bins beside
+    all of one kind must hold hardly less or more rows than those beyond, up to `narrow` times their rows and one deviation; and at least
+    so `many` bins must hold rows.
+    """
+    if (counts > max(sure * deviation, 0.5 * float(counts.mean()))).sum() < many:
+        return False, False
+    own, before, after = counts[2:-2], counts[1:-3], counts[3:-1]
+    lower, higher = np.maximum(np.minimum(before, after), 0.0), np.maximum(np.maximum(before, after), 0.0)
+    beside, beyond = (before + after) / 2.0, (counts[:-4] + counts[4:]) / 2.0
+
+    def chance(rows):
+        return sure * np.sqrt(deviation**2 + np.maximum(rows, 1.0))
+
+    def is_single(found, falls):
+        rows = beyond[found]
+        return bool(found.any()) and falls[found].sum() <= narrow * rows.sum() + np.sqrt(
+            (deviation**2 + np.maximum(rows, 1.0)).sum()
+        )
+
+    less = rise * own < lower - chance(lower)
+    more = (own > rise * higher + chance(higher)) & (own < most_more * higher + chance(higher))
+    return is_single(less, beyond - beside), is_single(more, beside - beyond)
+
+
+def dispersions_along(counts, variance, difference, median, fewest):
+    """Return the medians of how much counts vary per row, without noise: of bins, of every two of them together, and of bins relative to rows.
+
+    Fourth differences are compared with what they are for independent rows, in windows that clearly hold some. Medians of fewer than `fewest`
+    numbers are 0.
+    """
+    medians = []
+    for width, windows in ((1, counts), (2, counts[:-1] + counts[1:])):
+        parts = [windows[width * k : len(windows) - width * (len(difference) - 1 - k)] for k in range(len(difference))]
+        means = sum(parts) / len(parts)
+        clear = means > np.maximum(2.0 * np.sqrt(width * variance), 5.0)
+        differs = (
+            sum(number * part for number, part in zip(difference, parts, strict=True)) ** 2 / (difference**2).sum()
+        )
+        estimates = ((differs / median - width * variance) / means)[clear]
+        is_enough = len(estimates) >= fewest
+        medians.append(float(np.median(estimates)) if is_enough else 0.0)
+        if width == 1:
+            relative = float(np.median(estimates / means[clear])) if is_enough else 0.0
+    return *medians, relative
+
+
+def promising(
+    directions, expected, tried, n_hints, most, widths, deviation, depth, empty, seen, apart, least, clear, columns_first
+):  # fmt: skip
+    """Return the numbers of directions to look along, best first; which of all are not near to those that were tried; and how many are worth it.
+
+    The last `n_hints` directions are hints, which come after the best one, and are never near to tried ones. Others are taken if cells expect
+    a valley of at least so many deviations as `least`; near means a cosine of at least `seen` to tried ones, of `apart` to each other. A
+    column comes before slanted directions with valleys less than `columns_first` times as deep. `deviation` is that of the noise of a bin
+    if one direction is looked along, at most `most` are: so many that the best valley stays `clear`, since noise grows with their number.
+    """
+
+    def depths(counts, deviation):
+        return clearest_valley(counts, widths, deviation, 1.0, 1.0, depth, empty)[0]
+
+    is_new = np.ones(len(directions), dtype=np.bool_)
+    if len(tried):
+        near = (np.abs(directions @ tried.T) >= seen).any(axis=1)
+        is_new = ~near | (np.arange(len(directions)) >= len(directions) - n_hints)
+    if not is_new.any():
+        return [], is_new, min(most, 1)
+    z = np.where(is_new, depths(expected, deviation), -np.inf)
+    while most > 1 and depths(expected[[z.argmax()]], deviation * np.sqrt(most))[0] < clear:
+        most -= 1
+    worth = np.round(np.where((np.abs(directions) > 0.999).any(axis=1), z * columns_first, z), 6)
+    best_first = [i for i in np.argsort(-worth, kind="stable").tolist() if z[i] >= least]
+    hinted = list(range(len(directions) - n_hints, len(directions)))
+    found: list[int] = []
+    for i in best_first[:1] + hinted + best_first[1:]:
+        if len(found) < most and all(abs(directions[i] @ directions[j]) < apart for j in found):
+            found.append(i)
+    return found, is_new, most

@@ -4,6 +4,8 @@ import numpy as np
 
 from libc.stdint cimport int64_t
 
+from dpmondrian.kernels.tiles cimport vectorised
+
 __all__ = ["cut_scores", "first_cut", "variance_scores"]
 
 
@@ -43,24 +45,19 @@ def cut_scores(
     cdef const int64_t[:, ::1] begin = begins
     cdef const int64_t[::1] totals = all_totals
     cdef int64_t[::1] scores = all_scores
-    cdef int64_t outer = slopes[0], inner = slopes[1], whole, below, side, position, c, i
-    cdef Py_ssize_t j, k
+    cdef int64_t[::1] below = np.empty(histograms.shape[2] + 1, dtype=np.int64)
+    cdef int64_t outer = slopes[0], inner = slopes[1], whole
+    cdef Py_ssize_t j, k, first
     with nogil:
         for k in range(histograms.shape[0]):
             whole = totals[k] if two_sided else noisy_counts[k]
             for j in range(histograms.shape[1]):
-                c, below = first_cut(low[k, j], stride), 0
-                for i in range(c - 1):
-                    below += histograms[k, j, i]
-                for position in range(begin[k, j], begin[k, j + 1]):
-                    below += histograms[k, j, c - 1]
-                    side = min(below, whole - below)
-                    scores[position] = min(outer * side, inner_starts[k] + inner * side, cap * noisy_counts[k]) + weight * (
-                        noisy_counts[k] - histograms[k, j, c - 1] - histograms[k, j, c]
-                    )
-                    if stride == 2:
-                        below += histograms[k, j, c]
-                    c += stride
+                if begin[k, j] < begin[k, j + 1]:
+                    first = first_cut(low[k, j], stride)
+                    _score_cuts(
+                        &histograms[k, j, 0], first, stride, begin[k, j + 1] - begin[k, j], whole, outer, inner, inner_starts[k],
+                        cap * noisy_counts[k], weight, noisy_counts[k], &below[0], &scores[begin[k, j]],
+                    )  # fmt: skip
     return all_scores, begins, all_totals
 
 
@@ -85,37 +82,67 @@ def variance_scores(
     cdef const int64_t[:, ::1] begin = begins
     cdef const int64_t[::1] totals = all_totals
     cdef int64_t[::1] scores = all_scores
-    cdef Py_ssize_t j, k
+    cdef Py_ssize_t reach = _reach(histograms.shape[2]), j, k
+    cdef int64_t[::1] below = np.empty(histograms.shape[2] + 1 + 2 * reach, dtype=np.int64)
+    cdef int64_t[::1] moments = np.empty(histograms.shape[2] + 1, dtype=np.int64)
     with nogil:
         for k in range(histograms.shape[0]):
             for j in range(histograms.shape[1]):
                 if begin[k, j] < begin[k, j + 1]:
                     _score_column(
-                        &histograms[k, j, low[k, j]], high[k, j] - low[k, j], totals[k], width[j] / widest[k], side_cap,
-                        side_weight, window_weight, cap, &scores[begin[k, j]],
+                        &histograms[k, j, low[k, j]], high[k, j] - low[k, j], _reach(high[k, j] - low[k, j]), totals[k],
+                        width[j] / widest[k], side_cap, side_weight, window_weight, cap, &below[0], &moments[0], &scores[begin[k, j]],
                     )  # fmt: skip
     return all_scores, begins, all_totals
 
 
-cdef void _score_column(
-    const int64_t *histogram, int64_t n_codes, int64_t whole, double unit, int64_t side_cap, int64_t side_weight,
-    int64_t window_weight, double cap, int64_t *scores,
+cdef vectorised _score_cuts(
+    const int64_t *histogram, Py_ssize_t first, Py_ssize_t stride, Py_ssize_t n_cuts, int64_t whole, int64_t outer, int64_t inner,
+    int64_t inner_start, int64_t most, int64_t weight, int64_t noisy_count, int64_t *below, int64_t *scores,
 ) noexcept nogil:  # fmt: skip
-    """Write the scores of the cuts of one column of one node."""
-    cdef int64_t reach = max(<int64_t>1, (n_codes + 32) // 64), moment = 0, below = 0, first = 0, near = 0, above, c
+    """Write the scores of the cuts of one column of one node. `below` is room for the rows below every cut."""
+    cdef const int64_t *beside = histogram + first - 1
+    cdef int64_t rows = 0, side, centreness
+    cdef Py_ssize_t i
+    for i in range(first):
+        rows += histogram[i]
+    for i in range(n_cuts):
+        below[i] = rows
+        rows += beside[stride * i + 1] if stride == 1 or i == n_cuts - 1 else beside[2 * i + 1] + beside[2 * i + 2]
+    for i in range(n_cuts):
+        side = min(below[i], whole - below[i])
+        centreness = min(outer * side, inner_start + inner * side, most)
+        scores[i] = centreness + weight * (noisy_count - beside[stride * i] - beside[stride * i + 1])
+
+
+cdef inline Py_ssize_t _reach(Py_ssize_t n_codes) noexcept nogil:
+    """Return how many codes on either side of a cut are near to it."""
+    return max(<Py_ssize_t>1, (n_codes + 32) // 64)
+
+
+cdef vectorised _score_column(
+    const int64_t *histogram, Py_ssize_t n_codes, Py_ssize_t reach, int64_t whole, double unit, int64_t side_cap, int64_t side_weight,
+    int64_t window_weight, double cap, int64_t *below, int64_t *moments, int64_t *scores,
+) noexcept nogil:  # fmt: skip
+    """Write the scores of the cuts of one column of one node.
+
+    `below` is room for the rows below every code, with `reach` more on both sides, `moments` for the sums of their middles.
+    """
+    cdef int64_t rows = 0, moment = 0, side
     cdef double gain, apart
+    cdef Py_ssize_t c
+    for c in range(reach):
+        below[c] = 0
+    below += reach
     for c in range(n_codes):
+        below[c], moments[c] = rows, moment
+        rows += histogram[c]
         moment += (2 * c + 1) * histogram[c]
-    for c in range(min(reach, n_codes)):
-        near += histogram[c]
+    for c in range(n_codes, n_codes + reach + 1):
+        below[c] = rows
     for c in range(1, n_codes):
-        below += histogram[c - 1]
-        first += (2 * c - 1) * histogram[c - 1]
-        above = whole - below
-        gain = 0.0
-        if below > 0 and above > 0:
-            apart = 0.5 * unit * (<double>(moment - first) / <double>above - <double>first / <double>below)
-            gain = <double>below * (<double>above / <double>whole) * apart * apart
-        near += histogram[c + reach - 1] if c + reach <= n_codes else 0
-        near -= histogram[c - reach - 1] if c > reach else 0
-        scores[c - 1] = <int64_t>(gain * cap) + side_weight * min(below, above, side_cap) - window_weight * near
+        apart = 0.5 * unit * (<double>(moment - moments[c]) / <double>(whole - below[c]) - <double>moments[c] / <double>below[c])
+        gain = <double>below[c] * (<double>(whole - below[c]) / <double>whole) * apart * apart
+        gain = gain if below[c] > 0 and whole > below[c] else 0.0
+        side = min(below[c], whole - below[c], side_cap)
+        scores[c - 1] = <int64_t>(gain * cap) + side_weight * side - window_weight * (below[c + reach] - below[c - reach])

@@ -21,18 +21,37 @@ def order_rows(const int16_t[::1] node, const int16_t[::1] slot_of, Py_ssize_t n
     all_starts, order = np.zeros(n_groups + 2, dtype=np.int64), np.empty(node.shape[0], dtype=np.uint32)
     cdef int64_t[:] starts = all_starts, target = np.empty(n_groups + 2, dtype=np.int64)
     cdef uint32_t[::1] ordered = order
-    cdef Py_ssize_t i, g, slot
+    cdef Py_ssize_t n_rows = node.shape[0], i = 0, end, g, slot
     with nogil:
-        for i in range(node.shape[0]):
-            starts[<uint16_t>slot_of[<uint16_t>node[i]] + 1] += 1
+        while i < n_rows:  # most rows lie beside others of their node
+            end = _end_of_run(node, i)
+            starts[<uint16_t>slot_of[<uint16_t>node[i]] + 1] += end - i
+            i = end
         for g in range(n_groups + 1):
             starts[g + 1] += starts[g]
         target[:] = starts
-        for i in range(node.shape[0]):
-            slot = <uint16_t>slot_of[<uint16_t>node[i]]
-            ordered[target[slot]] = <uint32_t>i
-            target[slot] += 1
+        i = 0
+        while i < n_rows:
+            end, slot = _end_of_run(node, i), <uint16_t>slot_of[<uint16_t>node[i]]
+            _count_up(i, end - i, &ordered[target[slot]])
+            target[slot] += end - i
+            i = end
     return order[: starts[n_groups]], all_starts[: n_groups + 1]
+
+
+cdef inline Py_ssize_t _end_of_run(const int16_t[::1] node, Py_ssize_t i) noexcept nogil:
+    """Return the first row from i on that is in another node."""
+    cdef int16_t own = node[i]
+    while i < node.shape[0] and node[i] == own:
+        i += 1
+    return i
+
+
+cdef vectorised _count_up(uint32_t first, Py_ssize_t size, uint32_t *numbers) noexcept nogil:
+    """Write so many numbers, one after the other."""
+    cdef Py_ssize_t i
+    for i in range(size):
+        numbers[i] = <uint32_t>(first + i)
 
 
 def cells_of(n_columns):

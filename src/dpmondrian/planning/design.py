@@ -36,8 +36,6 @@ from dpmondrian.privacy import Door
 from dpmondrian.release import counted_in
 from dpmondrian.schema import Coordinates, Schema
 
-__all__ = ["EXPECTED_CLUSTERS", "Design", "make_design"]
-
 EXPECTED_CLUSTERS = 10
 """How many clusters a forecast is about, unless it is told otherwise: a number that many studies end up with."""
 

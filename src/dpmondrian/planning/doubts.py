@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from dpmondrian.planning.forecast import Forecast
     from dpmondrian.release import Release
 
-__all__ = ["doubts_of", "few_rows", "misfits", "noisy_rows", "was_findable"]
-
 _NEARLY_ALL = 0.95  # share of rows in no declared category
 _NEAR_BOUND = 0.01  # part of the range: a column whose centres are all so close to one end says nothing
 _CLEAR_ERROR = 0.02  # part of the range: with larger errors, centres do not show where the rows are

@@ -32,19 +32,6 @@ from dpmondrian.exceptions import ParameterError
 from dpmondrian.planning.design import Design
 from dpmondrian.schema import Column, Indicator, YesNo
 
-__all__ = [
-    "SPREAD",
-    "CentreError",
-    "ProfileError",
-    "SizeError",
-    "Spread",
-    "centre_errors",
-    "clear_size",
-    "interval_factor",
-    "profile_error",
-    "size_error",
-]
-
 Spread: TypeAlias = "float | Mapping[str, float]"
 
 SPREAD = 0.05

@@ -26,8 +26,6 @@ from dpmondrian.dpm.finding import (
 from dpmondrian.planning.design import Design
 from dpmondrian.planning.errors import SPREAD, Spread, column_spreads
 
-__all__ = ["Findable", "findable"]
-
 _POWER = 1.28
 """A normal number lies above its mean less this many deviations in nine of ten cases."""
 _ASIDE = 1.08

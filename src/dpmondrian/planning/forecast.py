@@ -22,8 +22,6 @@ from dpmondrian.planning.errors import (
 from dpmondrian.planning.finding import findable
 from dpmondrian.schema import Schema
 
-__all__ = ["Forecast", "Outlook", "expect", "forecast"]
-
 _MOST_TIMES = 2**10
 _LARGEST_EPSILON = 10.0
 """No larger epsilon is suggested: it would promise next to nothing."""

@@ -46,8 +46,6 @@ from dpmondrian.privacy.mechanisms.bits import SecureBits, SeededBits
 from dpmondrian.privacy.mechanisms.sampler import Sampler
 from dpmondrian.privacy.plan import Plan, PlannedDraw
 
-__all__ = ["Door"]
-
 _DEVIATION = {GAUSSIAN: 1.0, LAPLACE: math.sqrt(2.0)}
 """Standard deviation of noise per unit of its scale."""
 

@@ -10,18 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = [
-    "EXPONENTIAL",
-    "GAUSSIAN",
-    "HALF_WIDTHS",
-    "LAPLACE",
-    "PERMUTE_AND_FLIP",
-    "RADII",
-    "ROWS",
-    "Draw",
-    "Kind",
-]
-
 GAUSSIAN, LAPLACE = "discrete Gaussian", "discrete Laplace"
 """Mechanisms that add noise to whole numbers."""
 EXPONENTIAL, PERMUTE_AND_FLIP = "exponential mechanism", "permute-and-flip"

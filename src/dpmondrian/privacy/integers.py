@@ -9,8 +9,6 @@ from dpmondrian.exceptions import BudgetError, WayOut
 from dpmondrian.privacy.draws import Kind
 from dpmondrian.privacy.plan import Plan, PlannedDraw
 
-__all__ = ["check_noise_fits", "in_whole_units", "parts_of_unit"]
-
 LARGEST_SCALE = 2.0**45
 """Up to here the samplers are exact and 64-bit integers hold every noisy value (``docs/privacy/noise.md``)."""
 MOST_PARTS_OF_ROWS, MOST_PARTS_OF_SUMS, PLACES = 2**24, 2**30, 2**18

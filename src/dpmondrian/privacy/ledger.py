@@ -12,8 +12,6 @@ from dpmondrian.exceptions import BudgetError
 from dpmondrian.privacy.draws import Draw
 from dpmondrian.privacy.plan import Plan, PlannedDraw
 
-__all__ = ["NOT_DRAWN", "Entry", "Journal", "Ledger"]
-
 NOT_DRAWN = "not drawn"
 """In place of the unit of a draw that was not needed."""
 

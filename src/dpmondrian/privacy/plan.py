@@ -30,8 +30,6 @@ from dpmondrian.privacy.accountants.zcdp import (
 )
 from dpmondrian.privacy.draws import EXPONENTIAL, GAUSSIAN, LAPLACE, PERMUTE_AND_FLIP, ROWS, Draw, Kind
 
-__all__ = ["BELOW_BUDGET", "Plan", "PlannedDraw", "planned_draw", "staged_plan", "with_stages"]
-
 BELOW_BUDGET = 1.0 - 1e-9
 """Planned costs are kept this much below the budget, so that rounding cannot carry them above it."""
 

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Doubt", "promise_doubts"]
-
 LARGE_EPSILON, LARGE_DELTA = 10.0, 1e-3
 """Above, a promise is next to none; both are far beyond what is usual."""
 

@@ -6,9 +6,8 @@ from dpmondrian.release.assembly import released
 from dpmondrian.release.coreset import Coreset
 from dpmondrian.release.csv_text import cells_text
 from dpmondrian.release.differences import Difference
-from dpmondrian.release.every_k import MOST_K, Clusters, Qualities
+from dpmondrian.release.every_k import MOST_K, Clusters, Hierarchy, Qualities
 from dpmondrian.release.explain import Explanation, explain
-from dpmondrian.release.hierarchy import Hierarchy
 from dpmondrian.release.histograms import ColumnProfile, Histogram
 from dpmondrian.release.labelling import Labeller
 from dpmondrian.release.measured import Description, Measured, Quality
@@ -30,7 +29,6 @@ from dpmondrian.release.statement import (
     unit_of,
 )
 from dpmondrian.release.tree import Condition, Rule, Tree
-from dpmondrian.release.whole import with_shares_of_all
 
 __all__ = [
     "ADD_OR_REMOVE",
@@ -69,5 +67,4 @@ __all__ = [
     "text_of",
     "today",
     "unit_of",
-    "with_shares_of_all",
 ]

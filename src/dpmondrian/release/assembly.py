@@ -84,12 +84,14 @@ def _edges(
     """Return the edges of the bins of one column in every cluster, which end with these places; see `Histogram`."""
     upper = grid.origin[j] + grid.step[j] * (np.concatenate(limits) + (0.0 if grid.on_value[j] else 1.0))
     upper = np.exp(upper) if column.log else np.floor(upper + 1e-9) if column.whole else upper
-    ends = np.cumsum([len(own) for own in limits])
-    upper[ends - 1] = np.floor(column.upper) if column.whole else column.upper
+    ends = np.cumsum([1 + len(own) for own in limits])
+    is_first = np.zeros(ends[-1], dtype=np.bool_)
+    is_first[0], is_first[ends[:-1]] = True, True
     first = np.ceil(column.lower) - 1.0 if column.whole else column.lower
-    begins = np.append(0, ends[:-1])
-    edges = np.insert(upper, begins, first)
-    return [edges[begin:end] for begin, end in pairwise([0, *(ends + np.arange(1, len(ends) + 1)).tolist()])]
+    edges = np.empty(len(is_first))
+    edges[is_first], edges[~is_first] = first, upper
+    edges[ends - 1] = np.floor(column.upper) if column.whole else column.upper
+    return [edges[begin:end] for begin, end in pairwise([0, *ends.tolist()])]
 
 
 def _in_units(

@@ -32,14 +32,13 @@ def csv_text(
     A name that a spreadsheet would take for a formula has an apostrophe before it, and what cannot be seen is written as an
     escape.
     """
-    names = [_no_formula(name) for name in names]
-    table = io.StringIO()
-    writer = csv.writer(table, lineterminator="\n")
-    writer.writerow(["cluster", "size", "size_error", *(part for name in names for part in (name, f"{name} error"))])
+    head = ["cluster", "size", "size_error", *(part for name in names for part in (name, f"{name} error"))]
     values, errors = np.column_stack([sizes, centres]).tolist(), np.column_stack([size_errors, centre_errors]).tolist()
-    for cluster, pairs in enumerate(map(zip, values, errors)):
-        writer.writerow([cluster, *(rounded_to(each, error) for value, error in pairs for each in (value, error))])
-    return table.getvalue()
+    rows = (
+        [cluster, *(rounded_to(each, error) for value, error in pairs for each in (value, error))]
+        for cluster, pairs in enumerate(map(zip, values, errors))
+    )
+    return cells_text(head, rows)
 
 
 def table_text(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -87,7 +87,10 @@ def certain_differences(
     `every` has the clusters' parts of each column. `centres` and their `errors`, both (n_clusters, n_columns), are on the scales of
     the columns; those of categories are not looked at.
     """
-    n_clusters, n_looked_at = len(centres), len(centres) * int(np.sum([_n_effects(column) for column in every]))
+    n_clusters, n_looked_at = (
+        len(centres),
+        len(centres) * int(np.sum([len(column.categories or (0,)) for column in every])),
+    )
     found: list[list[Difference]] = [[] for _ in range(n_clusters)]
     for column, own_centres, own_errors in zip(every, centres.T, errors.T, strict=True):
         for cluster, effect in enumerate(_effects(column, own_centres, own_errors)):
@@ -121,10 +124,6 @@ def centre_effects(
     shifts = (centres - weight @ centres) / width
     variances = ((1.0 - 2.0 * weight) * errors**2 + (weight**2 @ errors**2)) / width**2
     return [Effect(float(shift), max(float(variance), 0.0)) for shift, variance in zip(shifts, variances, strict=True)]
-
-
-def _n_effects(column: ColumnProfile) -> int:
-    return len(column.categories or (0,))
 
 
 def _certainty(effect: Effect, n_looked_at: int) -> float:

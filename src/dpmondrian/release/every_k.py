@@ -1,4 +1,4 @@
-"""Clusters for every k from the cells of a release. Post-processing: it reads no rows, spends nothing, and gives the same each time."""
+"""Clusters for every k from the cells of a release, and how the cells go together step by step. Post-processing: it reads no rows, spends nothing, and gives the same each time."""
 
 from __future__ import annotations
 
@@ -23,17 +23,70 @@ from dpmondrian.dpm import (
     divided,
     groups_for,
     variance_within,
+    ward_joins,
 )
 from dpmondrian.engines import PLACES
 from dpmondrian.exceptions import ParameterError, WayOut
 from dpmondrian.release.csv_text import csv_text
-from dpmondrian.release.hierarchy import Hierarchy, ward
 from dpmondrian.release.labelling import Labeller
 from dpmondrian.release.measured import Measured, Quality
 from dpmondrian.schema import Coordinates
 
 if TYPE_CHECKING:
     from dpmondrian.release.release import Release
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """Joins of groups of cells, lowest first. Groups are numbered: first the cells, then the joins in their order.
+
+    Attributes
+    ----------
+    first, second : int64 array of shape (n_cells - 1,)
+        The two groups of every join.
+    height : float64 array of shape (n_cells - 1,)
+        Never falling. The square is what the join adds to the variance within groups, as a share of the variance between all cells.
+    sizes : float64 array of shape (n_cells,)
+    cluster : int64 array of shape (n_cells,)
+        The cluster of the release that each cell lies in.
+    """
+
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    height: NDArray[np.float64]
+    sizes: NDArray[np.float64]
+    cluster: NDArray[np.int64]
+
+    @property
+    def linkage(self) -> NDArray[np.float64]:
+        """The joins as SciPy's hierarchy functions take them, shape (n_cells - 1, 4)."""
+        n_cells = len(self.sizes)
+        members = np.ones(n_cells + len(self.first))
+        for join, (first, second) in enumerate(zip(self.first, self.second, strict=True), start=n_cells):
+            members[join] = members[first] + members[second]
+        return np.column_stack([self.first, self.second, self.height, members[n_cells:]])
+
+    def plot(self, ax: Any = None, *, most: int = 60) -> Any:
+        """Plot the last joins on matplotlib axes or a new figure, and return the axes. Uses only released values.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Axes to draw on. If None, a new figure is created.
+        most : int, default=60
+            Number of groups at the bottom of the plot; lower joins are not drawn.
+        """
+        from dpmondrian.show.plots import plot_hierarchy
+
+        return plot_hierarchy(self, ax, most=most)
+
+
+def ward(places: NDArray[np.float64], sizes: NDArray[np.float64], cluster: NDArray[np.int64]) -> Hierarchy:
+    """Return the hierarchy in which the two groups are joined first whose union adds least to the variance within."""
+    joins, growth = ward_joins(places, sizes)
+    height = np.sqrt(growth / max(float(growth.sum()), np.finfo(np.float64).tiny))
+    return Hierarchy(joins[:, 0], joins[:, 1], height, sizes, cluster)
+
 
 MOST_K = FEW_GROUPS
 """Up to which k qualities are computed where nothing else is asked for and none was measured."""
@@ -271,9 +324,9 @@ class EveryK:
     def _groups(self, k: int) -> NDArray[np.int64]:
         """Return the group of every cell: the one that was measured, if any."""
         figures = self._release.figures
-        if figures is not None and k in figures.numbers:
-            return figures.groups[figures.numbers.index(k)]
-        return groups_for(self._places, self._cells.sizes, [k])[0]
+        if figures is None or k not in figures.numbers:
+            return groups_for(self._places, self._cells.sizes, [k])[0]
+        return figures.groups[figures.numbers.index(k)]
 
     def _silhouette(self, k: int) -> Measured | None:
         """Return the silhouette of k clusters, if it was measured."""

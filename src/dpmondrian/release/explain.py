@@ -100,7 +100,7 @@ def explain(
         raise BudgetError(
             "The ledger of this statement contains a cost or delta that no draw has; it cannot be explained."
         )
-    epsilon, delta = statement.epsilon + statement.bounds_epsilon, statement.delta
+    epsilon, delta = statement.total_epsilon, statement.delta
     if composition is None:
         composition = _composition(statement)
     profile = _profile(composition, statement, slack if composition.mu > 0.0 else 0.0)

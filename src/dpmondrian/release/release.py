@@ -26,8 +26,7 @@ from dpmondrian.engines import Grid
 from dpmondrian.exceptions import ParameterError, ReleaseFileError
 from dpmondrian.release.coreset import Coreset, numbers_of
 from dpmondrian.release.csv_text import csv_text, table_text
-from dpmondrian.release.every_k import Clusters, EveryK, Qualities
-from dpmondrian.release.hierarchy import Hierarchy
+from dpmondrian.release.every_k import Clusters, EveryK, Hierarchy, Qualities
 from dpmondrian.release.measured import Quality
 from dpmondrian.release.profiles import Profiles
 from dpmondrian.release.statement import Origin, PrivacyStatement, counted_in
@@ -48,8 +47,6 @@ _MOST_NAME_CHARACTERS = 2**24  # of all indicators: each repeats the name of its
 _MOST_LEVELS = 12
 _MOST_SYNTHETIC = 10**8
 _LONGEST_NAME = 100
-_MOST_LINES, _LONGEST_TEXT = 1000, 10**5  # of the privacy statement
-_VERSION = re.compile(r"[0-9][0-9A-Za-z.+!-]{0,60}", re.ASCII)  # no sentence: reports show it
 _LARGEST_NUMBER = 1e300
 _FIELDS = ("size", "size_error", "centre", "centre_error", "certainty")
 """What a file says of every cluster."""
@@ -116,6 +113,19 @@ class Release:
     profiles: Profiles | None = None
     figures: Figures | None = None
     names: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def all_parameters(self) -> dict[str, Any]:
+        """The parameters of the run, by the names that `DPM` has for them; raise TypeError if a file has one of them twice."""
+        return dict(
+            epsilon=self.privacy.epsilon,
+            delta=self.privacy.delta,
+            bounds=self.schema,
+            variant=self.privacy.variant,
+            rows_per_person=self.privacy.rows_per_person,
+            accountant=self.privacy.accountant,
+            **self.parameters,
+        )
 
     @cached_property
     def grid(self) -> Grid:
@@ -339,7 +349,6 @@ class Release:
         )
         release._check_clusters()
         _check_tree(tree, len(clusters))
-        _check_statement(privacy)
         _check_parameters(release.parameters)
         return release
 
@@ -459,33 +468,12 @@ def _check_names(columns: Any) -> None:
 
 def _check_tree(tree: Tree, n_clusters: int) -> None:
     """Raise ValueError unless the tree is one that a fit can grow."""
-    depth = np.zeros(len(tree.column), dtype=np.int64)
-    for node in np.flatnonzero(tree.column >= 0):  # children come after their parents
-        depth[[tree.left[node], tree.right[node]]] = depth[node] + 1
-    if depth.max() > _MOST_LEVELS:
+    if tree.depths.max() > _MOST_LEVELS:
         raise ValueError(f"the tree has more than {_MOST_LEVELS} levels")
     if tree.cluster.max() >= n_clusters:
         raise ValueError("the tree refers to a cluster that does not exist")
     if tree.size_error.min() < 0:
         raise ValueError("an error in the tree is negative")
-
-
-def _check_statement(privacy: PrivacyStatement) -> None:
-    """Raise ValueError unless the statement can be printed: numbers that are not negative, texts that are not too long."""
-    if len(privacy.entries) > _MOST_LINES:
-        raise ValueError("the privacy statement is too long")
-    if not isinstance(privacy.version, str) or not _VERSION.fullmatch(privacy.version):
-        raise ValueError("the version is not one")
-    texts = [privacy.unit.person_id or "", privacy.variant, privacy.currency]
-    texts += [text for entry in privacy.entries for text in (entry.name, entry.mechanism, entry.unit)]
-    if not all(isinstance(text, str) and len(text) <= _LONGEST_TEXT for text in texts):
-        raise ValueError("a string of the privacy statement is missing or too long")
-    entries = [(entry.sensitivity, entry.scale, entry.cost, entry.n_draws, entry.delta) for entry in privacy.entries]
-    levels = [entry.level for entry in privacy.entries if entry.level is not None]
-    numbers = [privacy.epsilon, privacy.bounds_epsilon, privacy.rho or 0.0, privacy.rows_per_person]
-    numbers += [privacy.earlier_fits, *levels]
-    if not all(_is_plain_number(value) and value >= 0 for value in (*numbers, *itertools.chain(*entries))):
-        raise ValueError("a number of the privacy statement is negative or too large")
 
 
 def _nested(value: Any) -> Iterable[Any]:

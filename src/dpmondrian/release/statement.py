@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
 from datetime import UTC, date, datetime
@@ -91,6 +92,8 @@ def counted_in(rows_per_person: int, person_id: str | None) -> str:
 
 _LONGEST_NAME = 1000
 _LARGEST_EPSILON = 1e6
+_MOST_LINES, _LONGEST_TEXT, _LARGEST_NUMBER = 1000, 10**5, 1e300  # of the privacy statement
+_VERSION = re.compile(r"[0-9][0-9A-Za-z.+!-]{0,60}", re.ASCII)  # no sentence: reports show it
 
 
 def today() -> str:
@@ -245,6 +248,11 @@ class PrivacyStatement:
     staged: bool = False
 
     @property
+    def total_epsilon(self) -> float:
+        """Epsilon of everything that was spent on the rows, bounds included."""
+        return self.epsilon + self.bounds_epsilon
+
+    @property
     def unspent(self) -> float:
         """Part of the total that no draw was given, between 0 and 1. It is not saved: the guarantee is that of the total."""
         if not self.staged:
@@ -267,11 +275,10 @@ class PrivacyStatement:
         bounds = tuple({**column} for column in values["bounds"])
         made = {"entries": entries, "bounds": bounds, "unit": Unit.from_dict(values["unit"])}
         statement = _typed(cls, {**values, **made, "not_protected": tuple(values["not_protected"])})
+        statement._check_printable()
         known_delta = statement.delta == 0 or LEAST_DELTA <= statement.delta < 1
         if not (statement.epsilon > 0 and known_delta and statement.rows_per_person >= 1):
             raise ValueError("epsilon, delta or rows_per_person of the privacy statement is out of range")
-        if statement.bounds_epsilon < 0:
-            raise ValueError("bounds_epsilon of the privacy statement is negative")
         if statement.accountant not in ("zcdp", "pld"):
             raise ValueError("the accountant of the privacy statement is unknown")
         if statement.neighbours != ADD_OR_REMOVE or statement.randomness not in (SECURE, SEEDED):
@@ -279,6 +286,22 @@ class PrivacyStatement:
         if statement.not_protected != NOT_PROTECTED:
             raise ValueError("the privacy statement does not say what is not protected")
         return statement
+
+    def _check_printable(self) -> None:
+        """Raise ValueError unless the statement can be printed: numbers that are not negative, texts that are not too long."""
+        if len(self.entries) > _MOST_LINES:
+            raise ValueError("the privacy statement is too long")
+        if not _VERSION.fullmatch(self.version):
+            raise ValueError("the version is not one")
+        texts = [self.unit.person_id or "", self.variant, self.currency]
+        texts += [text for entry in self.entries for text in (entry.name, entry.mechanism, entry.unit)]
+        if max(map(len, texts)) > _LONGEST_TEXT:
+            raise ValueError("a string of the privacy statement is too long")
+        numbers = [self.epsilon, self.bounds_epsilon, self.rho or 0.0, self.rows_per_person, self.earlier_fits]
+        for entry in self.entries:
+            numbers += [entry.sensitivity, entry.scale, entry.cost, entry.n_draws, entry.delta, entry.level or 0]
+        if not 0 <= min(numbers) <= max(numbers) <= _LARGEST_NUMBER:
+            raise ValueError("a number of the privacy statement is negative or too large")
 
     def explain(self) -> Explanation:
         """Return bounds on what the best attacker can learn about one unit. Prints as text."""

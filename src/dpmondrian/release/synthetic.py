@@ -63,15 +63,12 @@ class _Maker:
         weight = weight / weight.sum()
         cell = self._generator.choice(len(weight), n_rows, p=weight)
         rows: dict[str, NDArray[Any]] = {}
-        begin = 0
         for column in self._release.schema.columns:
-            width = len(column.levels) if isinstance(column, Category) else 1
-            of_cells = centres[:, begin : begin + width]
+            of_cells = centres[:, self._release.schema.places[column.name]]
             if isinstance(column, Category):
                 rows[column.name] = self._categories(column, cluster, of_cells, weight, cell)
             else:
                 rows[column.name] = self._numbers(column, cluster, of_cells[:, 0], weight, cell)
-            begin += width
         return rows
 
     def _profile(self, cluster: int, name: str) -> ColumnProfile | None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dpmondrian.release.statement import ROWS
 from dpmondrian.schema import Notation
 
+_LISTS = ("column", "threshold", "left", "right", "size", "size_error", "cluster")  # of numbers, in a file
 _LARGEST = 1e100  # no size in a saved tree may be larger: beyond it there are no rows, only damage
 
 
@@ -107,6 +108,14 @@ class Tree:
     def n_leaves(self) -> int:
         """Number of leaves."""
         return int((self.column < 0).sum())
+
+    @cached_property
+    def depths(self) -> NDArray[np.int64]:
+        """How many cuts lead to each node."""
+        depths = np.zeros(len(self.column), dtype=np.int64)
+        for node in np.flatnonzero(self.column >= 0):  # children come after their parents
+            depths[[self.left[node], self.right[node]]] = depths[node] + 1
+        return depths
 
     @cached_property
     def pruned(self) -> Tree:
@@ -224,15 +233,8 @@ class Tree:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the nodes as plain JSON values (a leaf's threshold is null)."""
-        return {
-            "column": self.column.tolist(),
-            "threshold": [None if np.isnan(value) else float(value) for value in self.threshold],
-            "left": self.left.tolist(),
-            "right": self.right.tolist(),
-            "size": self.size.tolist(),
-            "size_error": self.size_error.tolist(),
-            "cluster": self.cluster.tolist(),
-        }
+        lists = {name: getattr(self, name).tolist() for name in _LISTS}
+        return lists | {"threshold": [None if np.isnan(value) else value for value in self.threshold.tolist()]}
 
     @classmethod
     def from_dict(

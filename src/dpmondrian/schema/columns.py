@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -370,6 +371,13 @@ class Schema:
             for column in self.columns
             for part in (column.indicators if isinstance(column, Category) else (column,))
         )
+
+    @cached_property
+    def places(self) -> dict[str, slice]:
+        """Where each column of the table is among the columns of centres, by name: several, if it holds categories."""
+        widths = [len(column.levels) if isinstance(column, Category) else 1 for column in self.columns]
+        ends = accumulate(widths)
+        return {name: slice(end - width, end) for name, width, end in zip(self.names, widths, ends, strict=True)}
 
     @property
     def centre_names(self) -> tuple[str, ...]:

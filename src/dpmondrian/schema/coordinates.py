@@ -93,20 +93,9 @@ class Coordinates:
             return centres
         centres, log = np.clip(centres, self.schema.lower, self.schema.upper), list(self.log_columns)
         centres[:, log] = np.exp(centres[:, log])
-        for own in self._indicators:
+        for own in (self.given.places[name] for name in self.given.categories):
             centres[:, own] = nearest_shares(centres[:, own])
         return np.clip(centres, self.given.lower, self.given.upper)
-
-    @cached_property
-    def _indicators(self) -> list[slice]:
-        """Where the indicators of each column of categories are among the columns of centres."""
-        widths = [len(column.levels) if isinstance(column, Category) else 1 for column in self.given.columns]
-        ends = np.cumsum(widths).tolist()
-        return [
-            slice(end - width, end)
-            for column, width, end in zip(self.given.columns, widths, ends, strict=True)
-            if isinstance(column, Category)
-        ]
 
     def errors(self, errors: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the standard errors of released centres in the columns' own units, in which the centres are `values`.

@@ -65,29 +65,19 @@ def section_text(name: str, guess: Guess, kind: str) -> str:
     """Return the section of a column, with what is to be filled in as comments."""
     head = f"[columns.{toml_key(name)}]\n"
     if guess.left_out:
-        return f"{head}ignore = true  # looks like {_article(guess.holds)}\n"
-    lines = {key: f"# {key} = {_example(guess, key)}  fill in\n" for key in guess.asked}
-    lines |= {
-        key: f"{key} = {_value(guess, key, value)}  {_source(guess, key, kind)}\n" for key, value in guess.facts.items()
-    }
+        holds = guess.holds if guess.holds == "free text" else "an identifier"
+        return f"{head}ignore = true  # looks like {holds}\n"
+    examples = _DATE_EXAMPLES if guess.holds == "date" else _EXAMPLES
+    lines = {key: f"# {key} = {examples[key]}  fill in\n" for key in guess.asked}
+    for key, value in guess.facts.items():
+        source = "type" if key == "whole" and kind == "whole" else guess.source
+        lines[key] = f"{key} = {_value(guess, key, value)}  {_CHECK[source]}\n"
     return "".join([head, *(lines[key] for key in sorted(lines, key=_ORDER.index)), _remark(guess, kind)])
-
-
-def _article(holds: str) -> str:
-    return holds if holds == "free text" else "an identifier"
-
-
-def _example(guess: Guess, key: str) -> str:
-    return (_DATE_EXAMPLES if guess.holds == "date" else _EXAMPLES)[key]
 
 
 def _value(guess: Guess, key: str, value: Plain) -> str:
     is_date = guess.holds == "date" and key in ("lower", "upper")
     return str(value) if is_date else toml_value(value)  # TOML has dates of its own
-
-
-def _source(guess: Guess, key: str, kind: str) -> str:
-    return _CHECK["type" if key == "whole" and kind == "whole" else guess.source]
 
 
 def _remark(guess: Guess, kind: str) -> str:

@@ -50,7 +50,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dpmondrian.common.checks import nearest_names
+from dpmondrian.common.checks import check_integer, nearest_names
 from dpmondrian.common.file_kinds import kind_of_file
 from dpmondrian.common.whole_files import write_file
 from dpmondrian.exceptions import BoundsError, ParameterError
@@ -101,11 +101,7 @@ class TableSchema:
                 got=f"{self.person_id!r} (which is among the columns)",
                 way_out="Remove it from the columns: an identifier says nothing about groups of people.",
             )
-        rows = self.rows_per_person
-        if not isinstance(rows, int) or isinstance(rows, bool) or rows < 1:
-            raise ParameterError.broken(
-                "rows_per_person", "must be an integer >= 1", rows, "Pass the maximum number of rows per person."
-            )
+        check_integer("rows_per_person", self.rows_per_person, 1, None, "Pass the maximum number of rows per person.")
 
 
 def read_schema(path: str | Path, only: Sequence[str] = ()) -> TableSchema:

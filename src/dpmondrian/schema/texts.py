@@ -107,6 +107,13 @@ def texts_of_values(values: Iterable[Any]) -> Any:
     return pa.array([text_of(value) for value in values], pa.large_string())
 
 
+def is_text(type_: Any) -> bool:
+    """Return whether an Arrow type is one of texts."""
+    from pyarrow import types
+
+    return any(test(type_) for test in (types.is_string, types.is_large_string, types.is_string_view))
+
+
 def texts_of_arrow(array: Any) -> Any:
     """Return an Arrow array as texts; each different value is turned into a text once."""
     import pyarrow as pa
@@ -120,7 +127,7 @@ def texts_of_arrow(array: Any) -> Any:
         array = array.storage
     if pa.types.is_dictionary(array.type):
         return texts_of_arrow(array.dictionary).take(array.indices)
-    if pa.types.is_string(array.type) or pa.types.is_large_string(array.type) or pa.types.is_string_view(array.type):
+    if is_text(array.type):
         return array.cast(pa.large_string())
     if pa.types.is_nested(array.type):
         raise NoTextError
@@ -157,11 +164,12 @@ def _own_texts(column: nw.Series[Any], native: Any) -> Any:
     if holds_objects(column):
         return texts_of_values(column.to_list())
     if hasattr(getattr(native, "cat", None), "categories"):  # pandas, whose categories may be any Python values too
-        return texts_of_values(native.cat.categories).take(_arrow_codes(native.cat.codes.to_numpy()))
+        return texts_of_values(native.cat.categories).take(arrow_codes(native.cat.codes.to_numpy()))
     return texts_of_arrow(column.to_arrow())
 
 
-def _arrow_codes(codes: NDArray[Any]) -> Any:
+def arrow_codes(codes: NDArray[Any]) -> Any:
+    """Return the codes of pandas' categories as an Arrow array, null where there is none."""
     import pyarrow as pa
 
     return pa.array(codes.astype(np.int64), mask=codes < 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Callable
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
@@ -19,26 +20,27 @@ def template(name: str) -> Any:
 
 @lru_cache(maxsize=1)
 def _environment() -> Any:
-    """Return jinja2's environment of the templates: everything that is not marked as safe is escaped."""
+    """Return the environment of our own templates."""
+    return environment(
+        "dpmondrian.show",
+        clean=clean,
+        count=count,
+        of_hundred=of_hundred,
+        percent=percent,
+        plain=plain_number,
+        right_of_hundred=right_of_hundred,
+        rough=rough_size,
+    )
+
+
+def environment(package: str, **filters: Callable[..., str]) -> Any:
+    """Return jinja2's environment of the templates of a package: everything that is not marked as safe is escaped."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    templates = Environment(
-        loader=PackageLoader("dpmondrian.show", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    templates.filters |= {
-        "clean": clean,
-        "count": count,
-        "of_hundred": of_hundred,
-        "percent": percent,
-        "plain": plain_number,
-        "right_of_hundred": right_of_hundred,
-        "rough": rough_size,
-    }
-    return templates
+    loader = PackageLoader(package, "templates")
+    found = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    found.filters |= filters
+    return found
 
 
 @lru_cache(maxsize=2)

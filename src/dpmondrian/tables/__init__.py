@@ -5,10 +5,8 @@ for its names and types (`open_file`, `open_files`), and once more in every pass
 """
 
 from dpmondrian.tables.conversion import Kind
-from dpmondrian.tables.file_stream import Files, open_files
-from dpmondrian.tables.files import OpenedFile, open_file
-from dpmondrian.tables.frame_kinds import frame_of, frames_of
-from dpmondrian.tables.frames import PART_ROWS, Reader, Table, open_table, read_table
+from dpmondrian.tables.files import Files, OpenedFile, open_file, open_files
+from dpmondrian.tables.frames import PART_ROWS, Reader, Table, frame_of, frames_of, open_table, read_table
 from dpmondrian.tables.identities import identities_of_values, one_kind
 from dpmondrian.tables.opening import sources_of
 from dpmondrian.tables.persons import PersonLimit, row_hashes, rows_to_keep, rows_to_keep_in_passes

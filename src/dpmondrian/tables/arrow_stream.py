@@ -40,7 +40,7 @@ class _Origin:
 def factory_stream(function: Callable[[], Any], columns: Sequence[str] | None, reader: Reader) -> Stream:
     """Return the stream of a function that returns a new Arrow reader at each call."""
     origin = _Origin("The function that returns the rows", "Call it yourself, and read what it returns")
-    opened = _Readers(origin, function, reader.person_id if reader.person_needed else None)
+    opened = _Readers(origin, function, reader.needed_person)
     with reworded(origin.failed):
         begin = opened.new()
         schema = begin.schema
@@ -99,9 +99,9 @@ def dataset_stream(dataset: Any, columns: Sequence[str] | None, reader: Reader) 
         "The dataset", "Read it with its own to_batches() to see why; a file may be damaged, missing or modified"
     )
     options = _scan_options(dataset)
-    if reader.person_id is not None and reader.person_needed:
-        with reworded(origin.failed), _usable_ids(origin, reader.person_id):
-            _check_ids(dataset, reader.person_id)
+    if reader.needed_person is not None:
+        with reworded(origin.failed), _usable_ids(origin, reader.needed_person):
+            _check_ids(dataset, reader.needed_person)
 
     def batches(names: list[str], n_rows: int) -> Iterator[Any]:
         # Threads of the scanner would read ahead of the threads that work on the pieces.
@@ -215,9 +215,9 @@ def lazy_frame_stream(frame: Any, columns: Sequence[str] | None, reader: Reader)
         raise failure(origin, "requires polars 1.34 or newer for streaming", "Install it, or pass frame.collect().")
     with reworded(origin.failed):
         empty = polars.DataFrame(schema=frame.collect_schema())
-        if reader.person_id is not None and reader.person_needed:
-            with _usable_ids(origin, reader.person_id):
-                refuse_objects(empty, reader.person_id)
+        if reader.needed_person is not None:
+            with _usable_ids(origin, reader.needed_person):
+                refuse_objects(empty, reader.needed_person)
         schema = empty.to_arrow().schema
 
     def batches(names: list[str], n_rows: int) -> Iterator[Any]:

@@ -7,15 +7,16 @@ part of what they say (`dpmondrian.tables.identities`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 from dpmondrian.exceptions import DataError
-from dpmondrian.schema import Notation, NoTextError, UnreadableError, text_of, texts_of_arrow
+from dpmondrian.schema import Notation, NoTextError, UnreadableError, is_text, text_of, texts_of_arrow
 from dpmondrian.tables.failures import failure, no_number, not_usable, not_utf8
 from dpmondrian.tables.identities import NoIdError, kind_of_field
-from dpmondrian.tables.source import Origin
+from dpmondrian.tables.source import Origin, Piece, ready
 
 Kind: TypeAlias = Literal["number", "text", "id"] | Notation
 """What a column is read as. An "id" keeps its own type; in a file without types it is a text, as it is written. A notation says how
@@ -31,7 +32,7 @@ def kind_of(type_: Any) -> str:
         "whole": (types.is_integer,),
         "number": (types.is_floating, types.is_decimal),
         "truth": (types.is_boolean,),
-        "text": (types.is_string, types.is_large_string, types.is_string_view),
+        "text": (is_text,),
         "date": (types.is_temporal,),
     }
     return next((kind for kind, tests in kinds.items() if any(test(type_) for test in tests)), "unknown")
@@ -198,6 +199,24 @@ def column_of_values(source: Origin, name: str, values: Sequence[Any], kind: Kin
         return pyarrow.array(values, pyarrow.float64())
     # Truth values, large integers, or no numbers. Outside of the block above, whose error quotes a value.
     return pyarrow.array([_number(source, name, value) for value in values], pyarrow.float64())
+
+
+def ready_values(
+    source: Origin, values: Mapping[str, Sequence[Any]], kinds: Mapping[str, Kind], done: int, total: int | None
+) -> Piece:
+    """Return Python values, column by column, as a piece that is read already."""
+    import pyarrow
+
+    arrays = [column_of_values(source, name, values[name], kind) for name, kind in kinds.items()]
+    return ready(pyarrow.record_batch(arrays, names=list(kinds)), done, total)
+
+
+def counted_pieces(source: Origin, batches: Iterable[Any], target: Any, kinds: Mapping[str, Kind]) -> Iterator[Piece]:
+    """Yield record batches as pieces, with the rows read so far; how many there are is not known."""
+    done = 0
+    for batch in batches:
+        done += batch.num_rows
+        yield Piece(partial(table_of, source, [batch], target, kinds), done, None)
 
 
 def _ids(source: Origin, name: str, values: Sequence[Any]) -> Any:

@@ -1,4 +1,4 @@
-"""Tables in, blocks of float64 rows out: NumPy arrays, and pandas, polars, Arrow through narwhals.
+"""Tables in, blocks of float64 rows out: NumPy arrays, and pandas, polars, Arrow through narwhals; and results as frames of these libraries.
 
 A table is read in blocks, so that no second copy of it is ever in memory. A category becomes its number among the
 declared ones. A column that tells to whom a row belongs is used to limit the rows per person, and for nothing else.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -23,6 +24,7 @@ from dpmondrian.tables.persons import PersonLimit, person_hashes, row_hashes, ro
 
 if TYPE_CHECKING:
     from dpmondrian.tables.stream import Stream
+
 
 # Results do not depend on these two: they are a matter of speed and memory.
 BLOCK_ROWS = 2**14  # rows that are turned into floats together: few enough for the caches of a processor
@@ -186,6 +188,11 @@ class Reader:
         return table if self.order is None else table.reordered(self.order)
 
     @property
+    def needed_person(self) -> str | None:
+        """The column that tells to whom a row belongs, if it must be there."""
+        return self.person_id if self.person_needed else None
+
+    @property
     def of_streams(self) -> Reader:
         """The same for what a stream gives, whose readers have turned notations into numbers already."""
         return replace(self, written={name: how for name, how in self.written.items() if isinstance(how, Category)})
@@ -254,8 +261,9 @@ def _read_array(X: Any) -> Table:
     except ValueError:
         raise DataError("The rows differ in length.", "Pass a table with the same columns in every row.") from None
     if array.ndim != 2:
+        given = "" if isinstance(X, np.ndarray) else f" (a {type(X).__name__})"
         raise DataError(
-            f"Expected 2D array, got {array.ndim}D array{_of_type(X)} instead.",
+            f"Expected 2D array, got {array.ndim}D array{given} instead.",
             "Reshape your data using X.reshape(-1, 1) for one "
             "column or X.reshape(1, -1) for one row. Other supported inputs: pandas, polars, Arrow, Dask and Spark tables, file paths, DuckDB relations, and functions that return a new Arrow reader on each call.",
         )
@@ -278,11 +286,6 @@ def _read_array(X: Any) -> Table:
     # A list has no type of its own: NumPy would choose one by looking at the values.
     whole = isinstance(X, np.ndarray) and array.dtype.kind in "biu"
     return Table(names, False, (whole,) * array.shape[1], array.shape[0], array)
-
-
-def _of_type(X: Any) -> str:
-    """Return what somebody gave in the place of an array, in words."""
-    return "" if isinstance(X, np.ndarray) else f" (a {type(X).__name__})"
 
 
 def _check_n_columns(n_columns: int) -> None:
@@ -364,3 +367,30 @@ def _as_float(value: Any) -> float:
     with suppress(TypeError, ValueError):
         return float(value)
     return np.nan
+
+
+_LIBRARIES = ("pandas", "polars")
+
+
+def frames_of(X: Any) -> str | None:
+    """Return the library of a table in memory or on disk: "polars" or "pandas"; None for whatever else it is."""
+    library = type(X).__module__.partition(".")[0]
+    return library if library in _LIBRARIES else None
+
+
+def frame_of(columns: Mapping[str, Any], library: str | None) -> Any:
+    """Return columns as a frame of a library; without one, of the first that is installed, or an Arrow table."""
+    for name in (library,) if library else _LIBRARIES:
+        try:
+            module = import_module(name)
+        except ImportError:
+            continue
+        return module.DataFrame({key: _plain(values) for key, values in columns.items()})
+    import pyarrow
+
+    return pyarrow.table(dict(columns))
+
+
+def _plain(values: Any) -> Any:
+    """Return texts as a list, of which every library makes a column of texts."""
+    return values.tolist() if isinstance(values, np.ndarray) and values.dtype.kind == "O" else values

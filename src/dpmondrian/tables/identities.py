@@ -18,7 +18,7 @@ import narwhals as nw
 import numpy as np
 
 from dpmondrian.exceptions import DataError
-from dpmondrian.schema import holds_objects
+from dpmondrian.schema import arrow_codes, holds_objects, is_text
 
 NOBODY = ("", "NA", "N/A", "n/a", "<NA>", "nan", "NaN", "NaT", "null", "NULL", "None", "none")
 """Texts by which files say that they do not know whose row it is, with or without white space around."""
@@ -122,7 +122,7 @@ def kind_of_ids(type_: Any) -> str | None:
         return None
     if types.is_dictionary(type_):
         return kind_of_ids(type_.value_type)
-    if _is_text(type_):
+    if is_text(type_):
         return "text"
     if types.is_integer(type_) or types.is_floating(type_) or types.is_decimal(type_):
         return "number"
@@ -169,12 +169,6 @@ def refuse_objects(frame: Any, name: str) -> None:
         raise NoIdError(*_OBJECTS)
 
 
-def _is_text(type_: Any) -> bool:
-    from pyarrow import types
-
-    return any(test(type_) for test in (types.is_string, types.is_large_string, types.is_string_view))
-
-
 def _is_bytes(type_: Any) -> bool:
     from pyarrow import types
 
@@ -188,15 +182,9 @@ def _of_column(column: nw.Series[Any]) -> Identities:
         return identities_of_values(column.to_list())
     if hasattr(getattr(native, "cat", None), "categories"):  # pandas, whose categories may be any Python values too
         of_categories = _of_column(nw.from_native(native.cat.categories.to_series(), series_only=True))
-        return _checked(of_categories.ids.take(_arrow_codes(native.cat.codes.to_numpy())), of_categories.kind)
+        return _checked(of_categories.ids.take(arrow_codes(native.cat.codes.to_numpy())), of_categories.kind)
     array = column.to_arrow()
     return _checked(_bytes_of(array), kind_of_ids(array.type))
-
-
-def _arrow_codes(codes: Any) -> Any:
-    import pyarrow as pa
-
-    return pa.array(codes.astype(np.int64), mask=codes < 0)
 
 
 def _checked(ids: Any, kind: str | None) -> Identities:
@@ -225,7 +213,7 @@ def _bytes_of(array: Any) -> Any:
         return _bytes_of(array.storage)
     if types.is_dictionary(array.type):
         return _bytes_of(array.dictionary).take(array.indices)
-    if _is_text(array.type) or _is_bytes(array.type) or types.is_null(array.type):
+    if is_text(array.type) or _is_bytes(array.type) or types.is_null(array.type):
         return array.cast(pa.large_binary())
     return _as_numbers(array).cast(pa.large_string()).cast(pa.large_binary())
 

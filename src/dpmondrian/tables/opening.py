@@ -14,7 +14,7 @@ from typing import Any
 
 from dpmondrian.exceptions import DataError, WayOut
 from dpmondrian.tables import arrow_stream
-from dpmondrian.tables.file_stream import Files, open_files
+from dpmondrian.tables.files import Files, open_files
 from dpmondrian.tables.frames import Reader
 from dpmondrian.tables.source import DATABASES, ENDINGS, SERVERS, Source
 from dpmondrian.tables.stream import Stream

@@ -16,25 +16,16 @@ if TYPE_CHECKING:
     import pyarrow
 
 
-ENDINGS = {
-    ".csv": "CSV",
-    ".tsv": "CSV",
-    ".txt": "CSV",
-    ".parquet": "Parquet",
-    ".pq": "Parquet",
-    ".arrow": "Arrow",
-    ".feather": "Arrow",
-    ".ipc": "Arrow",
-    ".jsonl": "JSON lines",
-    ".ndjson": "JSON lines",
-    ".json": "JSON lines",
-    ".db": "SQLite",
-    ".sqlite": "SQLite",
-    ".sqlite3": "SQLite",
-    ".duckdb": "DuckDB",
-    ".xlsx": "Excel",
-    ".ods": "Excel",
+_ENDINGS = {
+    "CSV": (".csv", ".tsv", ".txt"),
+    "Parquet": (".parquet", ".pq"),
+    "Arrow": (".arrow", ".feather", ".ipc"),
+    "JSON lines": (".jsonl", ".ndjson", ".json"),
+    "SQLite": (".db", ".sqlite", ".sqlite3"),
+    "DuckDB": (".duckdb",),
+    "Excel": (".xlsx", ".ods"),
 }
+ENDINGS = {ending: format_ for format_, endings in _ENDINGS.items() for ending in endings}
 """Format by the ending of a file's name."""
 
 FORMATS = {
@@ -135,7 +126,6 @@ class Source:
         if self.address is None:
             self._check_ending()
         self._check_query()
-        self._check_delimiter()
         self._check_layout()
 
     @property
@@ -192,33 +182,22 @@ class Source:
                 got="none",
                 way_out=WayOut.SELECT_ROWS,
             )
-        if self.format not in DATABASES and self.query is not None:
-            raise ParameterError(
-                parameter="query",
-                rule=f"applies only to databases, but {str(self.path)!r} is a {self.format} file",
-                way_out="Omit it.",
-            )
-
-    def _check_delimiter(self) -> None:
-        if self.delimiter is None:
-            return
-        if self.format != "CSV":
-            raise ParameterError(
-                parameter="delimiter",
-                rule=f"applies only to CSV files, but {str(self.path)!r} has format {self.format}",
-                way_out="Omit it.",
-            )
-        text = self.delimiter
-        if not isinstance(text, str) or len(text) != 1 or not text.isascii() or text in '"\r\n\0':
-            raise ParameterError.broken("delimiter", "must be one character, such as ';' or '|', or 'tab'", text)
 
     def _check_layout(self) -> None:
-        if not self.header and self.format not in WITHOUT_HEADER:
-            rule = f"can be missing only in CSV and Excel files, but {self.name!r} has format {self.format}"
-            raise ParameterError(parameter="header", rule=rule, way_out="Omit it.")
-        if self.sheet is not None and self.format != "Excel":
-            rule = f"applies only to Excel and OpenDocument files, but {self.name!r} has format {self.format}"
-            raise ParameterError(parameter="sheet", rule=rule, way_out="Omit it.")
+        for parameter, is_given, formats, rule in (
+            ("query", self.query is not None, DATABASES, "applies only to databases"),
+            ("delimiter", self.delimiter is not None, ("CSV",), "applies only to CSV files"),
+            ("header", not self.header, WITHOUT_HEADER, "can be missing only in CSV and Excel files"),
+            ("sheet", self.sheet is not None, ("Excel",), "applies only to Excel and OpenDocument files"),
+        ):
+            if is_given and self.format not in formats:
+                rule = f"{rule}, but {self.name!r} has format {self.format}"
+                raise ParameterError(parameter=parameter, rule=rule, way_out="Omit it.")
+        text = self.delimiter
+        if text is not None and not (
+            isinstance(text, str) and len(text) == 1 and text.isascii() and text not in '"\r\n\0'
+        ):
+            raise ParameterError.broken("delimiter", "must be one character, such as ';' or '|', or 'tab'", text)
 
 
 def without_secret(address: str) -> str:

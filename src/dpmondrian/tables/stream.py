@@ -94,7 +94,7 @@ def wanted_kinds(
             "Pass the bounds by name: {'age': (0, 120), 'bmi': (10, 60)}.",
         )
     wanted = [name for name in (names if columns is None else columns) if name != reader.person_id]
-    persons = [reader.person_id] if reader.person_id is not None and reader.person_needed else []
+    persons = [] if reader.needed_person is None else [reader.needed_person]
     check_names(origin, names, [*wanted, *persons])
     if not wanted:
         raise DataError(f"{origin.title} has no columns to cluster.", "Pass at least one numeric column.")

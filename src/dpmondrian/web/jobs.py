@@ -19,11 +19,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
-fcntl: Any
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - Windows, where a server only knows of its own jobs
-    fcntl = None
+from dpmondrian.common import locks
 
 RUNNING, DONE, STOPPED, NEW = "running", "done", "stopped", "new"
 _LONGEST_MESSAGE = 20_000
@@ -101,15 +97,13 @@ class Job:
     def _take_lock(self) -> int | None:
         """Return the handle of the held lock; None if somebody else holds it."""
         handle = os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o600)
-        if fcntl is None:  # pragma: no cover
+        if not locks.CAN_LOCK:  # pragma: no cover - a server only knows of its own jobs there
             process = _PROCESSES.get(self._key)
             return None if process is not None and process.poll() is None else handle
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(handle)
-            return None
-        return handle
+        if locks.lock(handle):
+            return handle
+        os.close(handle)
+        return None
 
     @property
     def state(self) -> str:

@@ -10,7 +10,7 @@ import math
 import threading
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from dpmondrian.estimator import DPM
 from dpmondrian.planning import Forecast, forecast
 from dpmondrian.samples import Invented, invented
 from dpmondrian.schema import Category, Column, Schema, TableSchema
+from dpmondrian.show.report import places as places_of
 from dpmondrian.web.planned import Planned
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ def _drawn(scene: _Scene, level: int) -> Simulation | None:
         release = _released(scene, level, rows)
     except Exception:  # whatever it is, people can plan without a picture
         return None
-    places = [_places(column, rows.table[column.name].to_numpy()) for column in axes]
+    places = [places_of(column, rows.table[column.name].to_numpy().astype(np.float64)) for column in axes]
     middles = np.array([[np.mean(place[rows.group == g]) for place in places] for g in np.unique(rows.group)])
     return Simulation(
         axes,
@@ -177,14 +178,6 @@ def _released(scene: _Scene, level: int, rows: Invented) -> Release:
         random_state=1,  # or the picture would flicker
     )
     return model.fit(rows.table).release_
-
-
-def _places(column: Column, values: Any) -> NDArray[np.float64]:
-    """Return values as shares of a column's range, on its own scale."""
-    values = np.clip(np.asarray(values, dtype=np.float64), column.lower, column.upper)
-    if column.log:
-        return np.asarray(np.log(values / column.lower) / math.log(column.upper / column.lower))
-    return np.asarray((values - column.lower) / (column.upper - column.lower))
 
 
 def _across(places: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -218,7 +211,7 @@ def _dots(release: Release, axes: tuple[Column, ...]) -> list[Dot]:
         for column in axes:
             j = names.index(column.name)
             interval = np.array([centre[j], centre[j] - 2 * error[j], centre[j] + 2 * error[j]])
-            ends.append(_places(column, np.maximum(interval, column.lower)))
+            ends.append(places_of(column, interval))
         across, up = ends[0], ends[1] if len(ends) > 1 else np.full(3, 0.5)
         wide, high = (across[2] - across[1]) / 2 * (WIDTH - 2 * _EDGE), (up[2] - up[1]) / 2 * (HEIGHT - 2 * _EDGE)
         radius = 6.0 + 22.0 * math.sqrt(max(size, 0.0) / _N_ROWS)

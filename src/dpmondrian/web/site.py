@@ -16,6 +16,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
 from dpmondrian.cli.wording import error_sentence
+from dpmondrian.common.printable import printable
 from dpmondrian.exceptions import BudgetError, CheckpointError
 from dpmondrian.web.guard import TooLargeError
 from dpmondrian.web.jobs import DONE, RUNNING, STOPPED, Job
@@ -138,7 +139,13 @@ class Asked:
 
     request: Request
     form: dict[str, str] = field(default_factory=dict)
-    work: Work | None = None
+    found: Work | None = None  # the clustering that its address names
+
+    @property
+    def work(self) -> Work:
+        """The clustering, of a page that is about one: `endpoint` sees to it that there is one."""
+        assert self.found is not None
+        return self.found
 
     @property
     def is_post(self) -> bool:
@@ -164,8 +171,9 @@ def endpoint(site: Site, page: Page) -> Callable[[Request], Any]:
 
     async def answer(request: Request) -> Response:
         try:
-            asked = Asked(request, await _form_of(request), _work_of(site, request))
-            if "work" in request.path_params and asked.work is None:
+            work = site.works.load(request.path_params["work"]) if "work" in request.path_params else None
+            asked = Asked(request, await _form_of(request), work)
+            if "work" in request.path_params and asked.found is None:
                 return render("missing.html", site, asked, status=404)
             return await run_in_threadpool(page, site, asked)
         except TooLargeError as error:
@@ -187,13 +195,9 @@ async def _form_of(request: Request) -> dict[str, str]:
     return dict(parse_qsl(body.decode("ascii", errors="replace"), keep_blank_values=True, max_num_fields=50_000))
 
 
-def _work_of(site: Site, request: Request) -> Work | None:
-    return site.works.load(request.path_params["work"]) if "work" in request.path_params else None
-
-
-def render(name: str, site: Site, asked: Asked, *, status: int = 200, **values: Any) -> Response:
-    """Return a page."""
-    work = asked.work
+def render(name: str, site: Site, asked: Asked, *, status: int | None = None, **values: Any) -> Response:
+    """Return a page; one with a sentence about what was wrong with the request says so by its status, too."""
+    work, wrong = asked.found, values.get("sentence", "")
     known: dict[str, Any] = {
         "work": work,
         "steps": STEPS,
@@ -204,8 +208,10 @@ def render(name: str, site: Site, asked: Asked, *, status: int = 200, **values: 
     }
     known["root_name"] = site.root.folder.name or "/"
     known["reached"] = _reached(site, work)
-    known["where"] = _where(values.get("sentence", ""), work)
-    return HTMLResponse(_environment().get_template(name).render(**{**known, **values}), status)
+    known["where"] = _where(wrong, work)
+    return HTMLResponse(
+        _environment().get_template(name).render(**{**known, **values}), status or (400 if wrong else 200)
+    )
 
 
 def _reached(site: Site, work: Work | None) -> list[str]:
@@ -226,30 +232,15 @@ def _where(sentence: str, work: Work | None) -> list[dict[str, str]]:
 
 @lru_cache(maxsize=1)
 def _environment() -> Any:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from dpmondrian.show import environment
+    from dpmondrian.show.words import plain_number
 
-    found = Environment(
-        loader=PackageLoader("dpmondrian.web", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    found.filters |= {"clean": _clean, "short": _short}
-    return found
+    return environment("dpmondrian.web", clean=_clean, short=plain_number)
 
 
 def _clean(text: str, most: int = 80) -> str:
-    from dpmondrian.common.printable import printable
-
     safe = printable(text)
     return safe if len(safe) <= most else f"{safe[:most]}…"
-
-
-def _short(value: float) -> str:
-    from dpmondrian.show.words import plain_number
-
-    return plain_number(value)
 
 
 def to_step(work: Work, step: str) -> Response:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.kernels.cells import dispersions
+from dpmondrian.kernels.cells import dispersions, dispersions_along
 
 __all__ = ["dispersion_along", "dispersion_of_grid"]
 
@@ -29,13 +29,8 @@ def dispersion_along(counts: NDArray[np.float64], deviation: float) -> tuple[flo
     three teeth are clusters: whoever declares them as numbers of any value says that what lies between could occur. Bins are also taken
     two by two: heaps may lie farther apart than one bin.
     """
-    found, is_comb = 1.0, False
-    for width, windows in ((1, counts), (2, counts[:-1] + counts[1:])):
-        estimates, level = _estimates(windows, np.full(len(windows), width * deviation**2), width)
-        if len(estimates) >= _FEWEST:
-            found = max(found, _median(estimates))
-            is_comb |= width == 1 and _median(estimates / level) > _COMB
-    return found, is_comb and _are_regular(counts, deviation)
+    of_bins, of_pairs, per_row = dispersions_along(counts, deviation**2, _DIFFERENCE, _MEDIAN, _FEWEST)
+    return max(1.0, of_bins, of_pairs), per_row > _COMB and _are_regular(counts, deviation)
 
 
 def _are_regular(counts: NDArray[np.float64], deviation: float) -> bool:
@@ -45,28 +40,18 @@ def _are_regular(counts: NDArray[np.float64], deviation: float) -> bool:
     return len(middles) >= _TEETH and float(np.ptp(np.diff(middles))) <= _JITTER
 
 
-def _median(values: NDArray[np.float64]) -> float:
-    """Return the median; NumPy's takes many times as long to find out of what kind a few numbers are."""
-    ordered = np.sort(values)
-    return 0.5 * float(ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2])
-
-
 def dispersion_of_grid(rows: NDArray[np.float64], variances: NDArray[np.float64]) -> float:
     """Return how much more the rows in bins of a grid vary than independent ones, 1 or more; `variances` are those of the noise."""
-    along = [_estimates(np.moveaxis(rows, j, 0), np.moveaxis(variances, j, 0), 1)[0] for j in range(rows.ndim)]
+    along = [_estimates(np.moveaxis(rows, j, 0), np.moveaxis(variances, j, 0)) for j in range(rows.ndim)]
     estimates = np.concatenate(along)
-    return max(1.0, _median(estimates)) if len(estimates) >= _FEWEST else 1.0
+    return max(1.0, float(np.median(estimates))) if len(estimates) >= _FEWEST else 1.0
 
 
-def _estimates(
-    rows: NDArray[np.float64], variances: NDArray[np.float64], step: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the variance of counts per row of theirs, without noise, and these rows, for windows that clearly hold some.
+def _estimates(rows: NDArray[np.float64], variances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the variance of counts per row of theirs, without noise, for windows along the first axis that clearly hold some.
 
-    Windows that lie so many bins apart, along the first axis, are compared. The median over independent rows is 1; a few real edges
-    do not move it.
+    The median over independent rows is 1; a few real edges do not move it.
     """
-    found: tuple[NDArray[np.float64], NDArray[np.float64]] = dispersions(
-        rows.reshape(len(rows), -1), variances.reshape(len(rows), -1), _DIFFERENCE, _MEDIAN, step
-    )
-    return found
+    in_columns = (np.ascontiguousarray(values).reshape(len(values), -1) for values in (rows, variances))
+    estimates: NDArray[np.float64] = dispersions(*in_columns, _DIFFERENCE, _MEDIAN)
+    return estimates

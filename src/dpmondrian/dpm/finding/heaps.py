@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.dpm.finding.grids import Level
+from dpmondrian.kernels.heaps import single_bins, spikes
 
 __all__ = ["evened", "heap_distances", "spread_over"]
 
@@ -46,27 +47,10 @@ def evened(counts: NDArray[np.float64], deviation: float) -> NDArray[np.float64]
     distance = _distance(counts, np.full(len(counts), deviation**2))
     if distance:
         return spread_over(counts, [distance])
-    if (counts > max(_SURE * deviation, 0.5 * float(counts.mean()))).sum() < _MANY:
-        return counts
-    own, before, after = counts[2:-2], counts[1:-3], counts[3:-1]
-    lower, higher = np.maximum(np.minimum(before, after), 0.0), np.maximum(np.maximum(before, after), 0.0)
-    beside, beyond = (before + after) / 2.0, (counts[:-4] + counts[4:]) / 2.0
-
-    def chance(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        return _SURE * np.sqrt(deviation**2 + np.maximum(rows, 1.0))
-
-    def is_single(found: NDArray[np.bool_], falls: NDArray[np.float64]) -> bool:
-        """Return whether the bins beside hold hardly less or more rows than those beyond; beside gaps and hills they do."""
-        rows = beyond[found]
-        return len(rows) > 0 and falls[found].sum() <= _NARROW * rows.sum() + math.sqrt(
-            (deviation**2 + np.maximum(rows, 1.0)).sum()
-        )
-
-    less = _RISE * own < lower - chance(lower)
-    more = (own > _RISE * higher + chance(higher)) & (own < _MOST_MORE * higher + chance(higher))
-    if is_single(less, beyond - beside):
+    less, more = single_bins(counts, deviation, _RISE, _MOST_MORE, _SURE, _NARROW, _MANY)
+    if less:
         counts = _between(counts, np.maximum, np.minimum)
-    if is_single(more, beside - beyond):
+    if more:
         counts = _between(counts, np.minimum, np.maximum)
     return counts
 
@@ -99,12 +83,8 @@ def heap_distances(finest: Level) -> list[float]:
 
 def _distance(rows: NDArray[np.float64], variances: NDArray[np.float64]) -> float:
     """Return the distance between heaps along a histogram, in bins; 0 if there are none."""
-    if len(rows) < 5:
-        return 0.0
-    own, beside, beyond = rows[2:-2], (rows[1:-3] + rows[3:-1]) / 2.0, (rows[:-4] + rows[4:]) / 2.0
-    chance = _CHANCE * np.sqrt(variances[2:-2] + np.maximum(beside, 1.0))
-    [heaps] = np.nonzero(own > _RISE * np.maximum(beside, 0.0) + chance)
-    if len(heaps) < 3 or (beside - beyond)[heaps].sum() > _NARROW * own[heaps].sum():
+    heaps = spikes(rows, variances, _RISE, _CHANCE, _NARROW)
+    if len(heaps) < 3:
         return 0.0
     gaps = np.diff(heaps)
     alike = np.abs(gaps - np.median(gaps)) <= _JITTER

@@ -69,7 +69,7 @@ class _Part:
     """
 
     number: int
-    cells: NDArray[np.int64]
+    cells: PartCells
     doubt: float
     is_whole: bool = False
     tried: list[NDArray[np.float64]] = field(default_factory=list)
@@ -141,7 +141,7 @@ class _Search:
         self._value_widths = np.where(grid.on_value, grid.rest_step, 0.0).astype(np.int64)
         self._value_spreads = self._value_widths / math.sqrt(12.0)
         self._least_rows = least_rows
-        self._open = [_Part(0, np.arange(len(cells.sizes)), 0.0, is_whole=True)]
+        self._open = [_Part(0, PartCells(cells.places, cells.errors, cells.sizes), 0.0, is_whole=True)]
         self._doubts = {0: 0.0}
         self._n_parts = 1
         self._cuts: list[tuple[int, int, NDArray[np.int64], NDArray[np.int64]]] = []
@@ -152,10 +152,7 @@ class _Search:
     def part_of_round(self) -> float:
         """Return the part of what is left that the next round takes: more rounds follow where parts have many cells and rows for them."""
         worth = _ROWS_PER_ROUND * self._door.deviation_at(self._door.plan.total)
-        return _part_of_round(max(min(len(part.cells), self._rows(part) / worth) for part in self._open))
-
-    def _rows(self, part: _Part) -> float:
-        return float(self._cells.sizes[part.cells].sum())
+        return _part_of_round(max(min(len(part.cells.sizes), part.cells.rows / worth) for part in self._open))
 
     def round(self, number: int, cost: float) -> bool:
         """Look at all open parts at a cost; return whether any is still open."""
@@ -182,7 +179,7 @@ class _Search:
 
     def _lines(self, part: _Part, deviation: float) -> list[_Line]:
         """Return the lines along which to look at a part; none if it cannot show anything any more."""
-        if len(part.cells) < 2 or self._rows(part) < _LEAST_DEVIATIONS * deviation or part.n_looks >= _LOOKS:
+        if len(part.cells.sizes) < 2 or part.cells.rows < _LEAST_DEVIATIONS * deviation or part.n_looks >= _LOOKS:
             return []
         proposals = self._proposals(part, deviation)
         while not proposals and not part.is_whole and part.sharpness + 1 < len(_SMOOTH):
@@ -192,16 +189,16 @@ class _Search:
 
     def _proposals(self, part: _Part, deviation: float) -> list[Proposal]:
         """Return the directions that the cells of a part propose."""
-        cells, spread = self._cells, _SMOOTH[part.sharpness] * self._cells.spread
-        own = PartCells(cells.places[part.cells], cells.errors[part.cells], cells.sizes[part.cells], spread)
-        can_pay = (self._rows(part) / (_ROWS_FOR_TWO * deviation)) ** 2
+        cells, spread = part.cells, _SMOOTH[part.sharpness] * self._cells.spread
+        can_pay = (cells.rows / (_ROWS_FOR_TWO * deviation)) ** 2
         every_column = can_pay >= _ALL_COLUMNS * (self._grid.n_columns + 2)
+        if part.candidates is None and not part.is_whole and not every_column and is_one_hump(cells, spread):
+            part.candidates = Candidates.none(self._grid.n_columns)
         if part.candidates is None:
-            only_hints = not part.is_whole and not every_column and is_one_hump(own)
-            directions = np.empty((0, self._grid.n_columns)) if only_hints else candidates_of(own)
-            part.candidates = Candidates.along(directions, own, self._value_spreads)
+            part.candidates = Candidates.along(candidates_of(cells, spread), cells, spread, self._value_spreads)
         return propose(
-            own,
+            cells,
+            spread,
             part.candidates,
             self._value_spreads,
             deviation,
@@ -265,14 +262,13 @@ class _Search:
         self, lines: list[_Line], counts: NDArray[np.float64], deviation: float, part: _Part
     ) -> tuple[_Line, list[Valley]] | None:
         """Return the line with the clearest valley and all its valleys; None if no line shows one."""
-        rows = self._rows(part)
         part.hints = []
         best: tuple[_Line, list[Valley]] | None = None
         for line, noisy in zip(lines, counts, strict=True):
             seen, rows_seen, noise = _gathered(line, self._without_clipped(line, noisy), deviation)
             if not self._value_widths[np.flatnonzero(line.direction)].all():
                 rows_seen = evened(rows_seen, noise)
-            dispersion, empty = self._dispersions(rows_seen, noise, rows)
+            dispersion, empty = self._dispersions(rows_seen, noise, part.cells.rows)
             found = valleys(
                 rows_seen,
                 noise,
@@ -312,19 +308,19 @@ class _Search:
 
         There is nothing between two categories, so whoever lets them separate clusters asks for this: nothing is tested. Post-processing.
         """
-        grid, cells = self._grid, self._cells
-        last = int(grid.last_place[column])
-        share, error = cells.places[:, column] / last, cells.errors[:, column] / last
+        grid, last = self._grid, int(self._grid.last_place[column])
         direction = np.zeros(grid.n_columns, dtype=np.int64)
         direction[column] = 1
         move, parts = CutAlong([], [], [], []), self._open
         self._open = []
         for part in parts:
-            own, sizes = part.cells, cells.sizes[part.cells]
-            least = max(
-                self._least_rows, _CLEARLY * math.hypot(*(sizes * error[own]), *(cells.size_error * share[own]))
+            sizes, share, error = (
+                part.cells.sizes,
+                part.cells.places[:, column] / last,
+                part.cells.errors[:, column] / last,
             )
-            if min(sizes @ share[own], sizes @ (1.0 - share[own])) < least:
+            least = max(self._least_rows, _CLEARLY * math.hypot(*(sizes * error), *(self._cells.size_error * share)))
+            if min(sizes @ share, sizes @ (1.0 - share)) < least:
                 self._open.append(part)
             else:
                 sides = self._cut(part, direction, np.array([(last + 1) // 2]), [0.0], move)
@@ -349,14 +345,14 @@ class _Search:
         first, self._n_parts = self._n_parts, self._n_parts + len(thresholds) + 1
         self._cuts.append((part.number, first, direction, thresholds))
         move.add(part.number, direction, thresholds, first)
-        places = np.rint(self._cells.places[part.cells]).astype(np.int64)
+        places = np.rint(part.cells.places).astype(np.int64)
         side = np.searchsorted(thresholds, places @ direction, side="right")
         new = []
         del self._doubts[part.number]
         for i in range(len(thresholds) + 1):
             doubt = part.doubt + max(doubts[max(i - 1, 0) : i + 1])
             self._doubts[first + i] = doubt
-            new.append(_Part(first + i, part.cells[side == i], doubt, hints=part.hints))
+            new.append(_Part(first + i, part.cells.of(side == i), doubt, hints=part.hints))
         return new
 
     def result(self) -> tuple[Partition, NDArray[np.float64]]:
@@ -376,6 +372,8 @@ def _spread_shape(lengths: NDArray[np.int64], width: int) -> NDArray[np.int64]:
 
     It is a log-concave shape, so it leaves a density log-concave. Intervals much shorter than a bin make no difference.
     """
+    if not len(lengths):
+        return _POINT
     step = width // STEPS
     n_steps = np.minimum(np.rint(lengths / step).astype(np.int64), _MOST_STEPS)
     density = np.ones(1)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpmondrian.kernels.cells import all_valleys, clearest_valley
 
-__all__ = ["DEPTH", "LEAST_Z", "WIDTHS", "Valley", "clearest", "doubt_of", "threshold", "valleys"]
+__all__ = ["DEPTH", "EMPTY", "LEAST_Z", "WIDTHS", "Valley", "clearest", "doubt_of", "threshold", "valleys"]
 
 WIDTHS = np.array([1, 2, 3, 4, 6, 8])
 """Widths of windows, in bins."""
@@ -24,7 +24,7 @@ DEPTH = 0.4
 LEAST_Z = 4.2
 """A flat histogram of 48 bins has a valley of this many deviations, at any place and width, in 2 of 1,000 cases (measured)."""
 
-_EMPTY = 0.1
+EMPTY = 0.1
 """A valley with less than this part of its hills' rows is empty, whatever else varies."""
 
 
@@ -65,7 +65,7 @@ def clearest(
         The same where a valley is nearly empty, if less.
     """
     depth, place = clearest_valley(
-        np.ascontiguousarray(counts), WIDTHS, deviation, dispersion, most_empty, DEPTH, _EMPTY
+        np.ascontiguousarray(counts), WIDTHS, deviation, dispersion, most_empty, DEPTH, EMPTY
     )
     return depth, place
 
@@ -83,6 +83,6 @@ def valleys(
     Each side must hold `least_rows` rows.
     """
     found = all_valleys(
-        np.ascontiguousarray(counts), WIDTHS, deviation, dispersion, most_empty, DEPTH, _EMPTY, least_z, least_rows
+        np.ascontiguousarray(counts), WIDTHS, deviation, dispersion, most_empty, DEPTH, EMPTY, least_z, least_rows
     )
     return [Valley(place, z) for place, z in found]

@@ -12,7 +12,7 @@ of at least 1e-300. Proof: ``docs/privacy/pld.md``.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Protocol
@@ -24,19 +24,6 @@ from scipy.special import erfcx, log_ndtr
 from dpmondrian.exceptions import BudgetError
 from dpmondrian.privacy.accountants.zcdp import rho_from_epsilon
 from dpmondrian.privacy.draws import EXPONENTIAL, GAUSSIAN
-
-__all__ = [
-    "PLD_SLACK",
-    "Composition",
-    "Floats",
-    "Priced",
-    "bounded_range_delta",
-    "bounded_range_half",
-    "discreteness",
-    "gaussian_deltas",
-    "mirrored",
-    "n_steps",
-]
 
 PLD_SLACK = 1e-4
 """Relative part of epsilon and delta kept back for the difference between discrete and continuous Gaussian noise, and
@@ -154,13 +141,18 @@ class Composition:
             return math.inf
         if self.delta(0.0) <= delta:
             return 0.0
-        low, high = 0.0, 1.0
-        while self.delta(high) > delta:
-            low, high = high, 2.0 * high
-        while high - low > _TOLERANCE * high:
-            middle = 0.5 * (low + high)
-            low, high = (low, middle) if self.delta(middle) <= delta else (middle, high)
-        return high
+        return least_epsilon(self.delta, delta, _TOLERANCE)
+
+
+def least_epsilon(delta_at: Callable[[float], float], delta: float, tolerance: float) -> float:
+    """Return about the least epsilon, rounded up, at which a falling function is within delta."""
+    low, high = 0.0, 1.0
+    while delta_at(high) > delta:
+        low, high = high, 2.0 * high
+    while high - low > tolerance * high:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if delta_at(middle) <= delta else (middle, high)
+    return high
 
 
 def discreteness(scale: float, n_values: int, mu: float, log_tail: float) -> float:

@@ -18,9 +18,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import ndtr
 
-from dpmondrian.privacy.accountants.pld import Floats, bounded_range_half, gaussian_deltas, mirrored
-
-__all__ = ["Stages", "largest_total"]
+from dpmondrian.privacy.accountants.pld import Floats, bounded_range_half, gaussian_deltas, least_epsilon, mirrored
 
 _GRID = 512
 """Steps of the grid up to the largest loss of selections and first noise together."""
@@ -70,13 +68,7 @@ class Stages:
 
     def epsilon(self, delta: float) -> float:
         """Return an epsilon, rounded up, at which every run that keeps to the costs is (epsilon, delta)-private."""
-        low, high = 0.0, 1.0
-        while self.delta(high) > delta:
-            low, high = high, 2.0 * high
-        while high - low > _EPSILON_TOLERANCE * high:
-            middle = 0.5 * (low + high)
-            low, high = (low, middle) if self.delta(middle) <= delta else (middle, high)
-        return high
+        return least_epsilon(self.delta, delta, _EPSILON_TOLERANCE)
 
 
 @lru_cache(maxsize=64)

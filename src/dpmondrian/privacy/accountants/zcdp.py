@@ -10,15 +10,6 @@ import math
 from collections.abc import Callable
 from functools import lru_cache
 
-__all__ = [
-    "bounded_range_rho",
-    "epsilon_from_rho",
-    "gaussian_multiplier",
-    "gaussian_rho",
-    "rho_from_epsilon",
-    "smallest_met",
-]
-
 
 def gaussian_rho(multiplier: float) -> float:
     """Return the zCDP cost of Gaussian noise whose scale is `multiplier` times the L2 sensitivity."""

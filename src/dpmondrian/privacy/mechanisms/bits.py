@@ -18,9 +18,6 @@ from numpy.typing import NDArray
 from dpmondrian.exceptions import RandomnessError
 from dpmondrian.privacy.draws import LAPLACE
 
-__all__ = ["BitSource", "SecureBits", "SeededBits"]
-
-
 _PAGE_WORDS = 512
 _OPENDP_SCALE, _OPENDP_DRAWS = 2.0**40, 4  # two such vectors are equal with a probability below 2**-160
 

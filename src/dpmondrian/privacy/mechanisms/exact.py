@@ -14,8 +14,6 @@ from fractions import Fraction
 
 from dpmondrian.privacy.mechanisms.bits import BitSource
 
-__all__ = ["RELATIVE_ERROR", "LazyUniform", "exp_bounds"]
-
 RELATIVE_ERROR = 2.0**-40
 """Bound on the relative error of a double-precision ``exp(-x)`` for x <= 708 as computed here.
 

@@ -19,8 +19,6 @@ from dpmondrian.privacy.mechanisms.bits import BitSource
 from dpmondrian.privacy.mechanisms.compiled import ACCEPTED, REJECTED, WORDS_PER_TRY, fill
 from dpmondrian.privacy.mechanisms.exact import LazyUniform
 
-__all__ = ["discrete_gaussian", "discrete_laplace"]
-
 _TWO_64 = 2.0**64
 
 

@@ -20,8 +20,6 @@ from dpmondrian.privacy.mechanisms.bits import BitSource
 from dpmondrian.privacy.mechanisms.noise import discrete_gaussian, discrete_laplace
 from dpmondrian.privacy.mechanisms.selection import exponential_mechanism, permute_and_flip
 
-__all__ = ["OPENDP_MAX_DRAWS", "Sampler", "opendp_noise"]
-
 OPENDP_MAX_DRAWS = 4
 
 _EXACT = {GAUSSIAN: discrete_gaussian, LAPLACE: discrete_laplace}

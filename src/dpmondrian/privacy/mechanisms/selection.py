@@ -17,8 +17,6 @@ from dpmondrian.privacy.mechanisms.bits import BitSource
 from dpmondrian.privacy.mechanisms.compiled import invert
 from dpmondrian.privacy.mechanisms.exact import RELATIVE_ERROR, LazyUniform, exp_bounds
 
-__all__ = ["exponential_mechanism", "permute_and_flip"]
-
 _TWO_64 = 2.0**64
 
 

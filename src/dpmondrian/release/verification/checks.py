@@ -128,16 +128,7 @@ def _left_open(name: str, case: str = "") -> Check:
 
 def settings_of(release: Release) -> Settings:
     """Return the checked parameters of the run; raise `DPMondrianError` or TypeError if they are none."""
-    privacy = release.privacy
-    settings = checked_settings(
-        epsilon=privacy.epsilon,
-        delta=privacy.delta,
-        bounds=release.schema,
-        variant=privacy.variant,
-        rows_per_person=privacy.rows_per_person,
-        accountant=privacy.accountant,
-        **release.parameters,
-    )
+    settings = checked_settings(**release.all_parameters)
     check_columns(release.schema, settings)
     return settings.for_columns(len(release.schema.centre_columns))
 
@@ -203,7 +194,7 @@ def _account_faults(release: Release) -> Iterator[Fault]:
     account, privacy = release.origin.account, release.privacy
     assert account is not None
     for name, least, most in (
-        ("epsilon", privacy.epsilon, privacy.epsilon + privacy.bounds_epsilon),
+        ("epsilon", privacy.epsilon, privacy.total_epsilon),
         ("delta", privacy.delta, privacy.delta),
     ):
         total, before, after = (getattr(cost, name) for cost in (account.total, account.before, account.after))

@@ -34,8 +34,6 @@ from dpmondrian.release.statement import PrivacyStatement
 if TYPE_CHECKING:
     from dpmondrian.release.release import Release
 
-__all__ = ["ledger_faults", "price_faults"]
-
 _TOLERANCE = 1e-9
 """Of prices: a plan stays this much below its budget, and what other mathematical libraries compute differs by far less."""
 _TOLERANCE_OF_SEARCH = 1e-5

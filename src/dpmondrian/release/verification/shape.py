@@ -9,12 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.schema import Category
-
 if TYPE_CHECKING:
     from dpmondrian.dpm import Settings
     from dpmondrian.release.release import Release
-    from dpmondrian.release.tree import Tree
     from dpmondrian.schema import Schema
 
 _ROUNDING = 1e-9
@@ -32,7 +29,7 @@ class Fault(NamedTuple):
 def tree_faults(release: Release, settings: Settings) -> Iterator[Fault]:
     """Yield why a tree cannot be one that was grown with these parameters."""
     tree = release.tree
-    if _depths(tree).max() > settings.max_depth:
+    if tree.depths.max() > settings.max_depth:
         yield Fault("levels", {"max_depth": settings.max_depth})
     leaf = tree.column < 0
     if np.any(tree.column[leaf] != -1) or np.any(tree.left[leaf] != -1) or np.any(tree.right[leaf] != -1):
@@ -45,13 +42,6 @@ def tree_faults(release: Release, settings: Settings) -> Iterator[Fault]:
         yield Fault("cluster_without_part")
     if not _cuts_are_within_boxes(release):
         yield Fault("cut_outside")
-
-
-def _depths(tree: Tree) -> NDArray[np.int64]:
-    depths = np.zeros(len(tree.column), dtype=np.int64)
-    for node in np.flatnonzero(tree.column >= 0):  # children come after their parents
-        depths[[tree.left[node], tree.right[node]]] = depths[node] + 1
-    return depths
 
 
 def _cuts_are_within_boxes(release: Release) -> bool:
@@ -101,13 +91,10 @@ def centre_faults(release: Release, settings: Settings) -> Iterator[Fault]:
 
 def _share_faults(schema: Schema, centres: NDArray[np.float64], rounding: float) -> Iterator[Fault]:
     """Yield columns of categories whose shares do not add up to one."""
-    begin = 0
-    for column in schema.columns:
-        width = len(column.levels) if isinstance(column, Category) else 1
-        shares = centres[:, begin : begin + width].sum(axis=1)
-        if isinstance(column, Category) and np.any(np.abs(shares - 1.0) > rounding * width):
-            yield Fault("shares", {"column": repr(column.name)})
-        begin += width
+    for name in schema.categories:
+        shares = centres[:, schema.places[name]]
+        if np.any(np.abs(shares.sum(axis=1) - 1.0) > rounding * shares.shape[1]):
+            yield Fault("shares", {"column": repr(name)})
 
 
 def cell_faults(release: Release, settings: Settings) -> Iterator[Fault]:

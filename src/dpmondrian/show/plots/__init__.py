@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from dpmondrian.show.plots.cells import plot_hierarchy, plot_qualities
 from dpmondrian.show.plots.clusters import plot_clusters
 from dpmondrian.show.plots.drawing import drawing, pyplot
 from dpmondrian.show.plots.forecast import plot_forecast
-from dpmondrian.show.plots.hierarchy import plot_hierarchy
-from dpmondrian.show.plots.qualities import plot_qualities
 
 __all__ = ["drawing", "plot_clusters", "plot_forecast", "plot_hierarchy", "plot_qualities", "pyplot"]

@@ -111,7 +111,7 @@ def _set_up(axes: Any, release: Release, across: int, upwards: int | None, words
                 }
             )
     privacy = release.privacy
-    epsilon = plain_number(privacy.epsilon + privacy.bounds_epsilon)
+    epsilon = plain_number(privacy.total_epsilon)
     title = words("plot.title", n=len(release.sizes), epsilon=epsilon, delta=plain_number(privacy.delta))
     title = title if privacy.releasable else words("plot.not_releasable", title=title)
     axes.set_title(title, fontsize=10, color=_TEXT)

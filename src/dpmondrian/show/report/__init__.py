@@ -6,5 +6,6 @@ It is drawn from a `Release` alone, so it holds released and public values only,
 from __future__ import annotations
 
 from dpmondrian.show.report.render import render_report
+from dpmondrian.show.report.scales import places
 
-__all__ = ["render_report"]
+__all__ = ["places", "render_report"]

@@ -14,7 +14,7 @@ from dpmondrian.show.report.histograms import WIDTH, Bars, Share, bars, shares
 from dpmondrian.show.report.overview import Head, heads_of
 from dpmondrian.show.report.scales import places
 from dpmondrian.show.report.selection import Shown
-from dpmondrian.show.texts.clusters import certainty_text
+from dpmondrian.show.texts.clusters import certainty_texts
 from dpmondrian.show.texts.profiles import difference_detail, measured_share, middle_half, share_column, share_name
 from dpmondrian.show.texts.rules import condition_text, size_in_words
 from dpmondrian.show.words.numbers import (
@@ -89,22 +89,21 @@ class Card:
 
 def cards(shown: Shown, every: Everyone) -> list[Card]:
     """Return the cards of the shown clusters."""
-    rules, features = _rules(shown), _features(shown, every)
+    rules, features, certainty = _rules(shown), _features(shown, every), certainty_texts(shown.release, shown.words)
     return [
-        _card(shown, head, rules.get(head.number, []), features[head.number])
+        _card(shown, head, certainty[head.number], rules.get(head.number, []), features[head.number])
         for head in heads_of(shown.release, shown.n_clusters, shown.words)
     ]
 
 
-def _card(shown: Shown, head: Head, rules: list[RuleText], features: tuple[Feature, ...]) -> Card:
+def _card(shown: Shown, head: Head, certainty: str, rules: list[RuleText], features: tuple[Feature, ...]) -> Card:
     release, words = shown.release, shown.words
     error = float(release.size_errors[head.number])
-    certainty = None if release.certainty is None or len(release.sizes) == 1 else release.certainty
     return Card(
         head=head,
         title=head.name if len(release.sizes) > 1 else words("report.overview.all", counted=shown.counted),
         error=number(error, size_decimals(error)),
-        certainty="" if certainty is None else unbroken(certainty_text(float(certainty[head.number]), words)),
+        certainty=unbroken(certainty),
         features=features,
         rules=tuple(rules[:_MOST_RULES]),
         n_more_rules=max(0, len(rules) - _MOST_RULES),

@@ -8,7 +8,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.release import Clusters, Release, with_shares_of_all
+from dpmondrian.release import Clusters, Release
 from dpmondrian.schema import Coordinates, Indicator
 
 Groups = Release | Clusters
@@ -36,9 +36,23 @@ def everyone(release: Release) -> Everyone:
     coordinates, weight = Coordinates(release.schema), _weights(release.sizes)
     places = coordinates.of_centres(release.centres)
     errors = coordinates.of_errors(release.centre_errors, release.centres)
-    place, error = with_shares_of_all(release, weight @ places), np.sqrt(weight**2 @ errors**2)
+    place, error = _with_shares_of_all(release, weight @ places), np.sqrt(weight**2 @ errors**2)
     centres = coordinates.values(place[None])
     return Everyone(centres[0], coordinates.errors(error[None], centres)[0], place, _deviation(release, place))
+
+
+def _with_shares_of_all(release: Release, centre: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the centre of all rows with shares of categories as profiles count them, where there are any.
+
+    They are known better than from the centres of clusters: noise that would make a share negative is cut off there, which adds up.
+    """
+    centre = centre.copy()
+    if release.profiles is None:
+        return centre
+    for j, column in enumerate(release.schema.centre_columns):
+        if isinstance(column, Indicator) and column.of in release.profiles.names:
+            centre[j] = release.profiles.everyone[column.of].share_of[column.category].value
+    return centre
 
 
 def _weights(sizes: NDArray[np.float64]) -> NDArray[np.float64]:

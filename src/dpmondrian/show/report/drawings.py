@@ -178,8 +178,8 @@ def mondrian_data(shown: Shown) -> dict[str, Any]:
     """Return what the script needs to show other columns: per option ticks and places, per leaf its box."""
     axes = [_axis(shown, option) for option in range(len(shown.columns) + 1)]
     texts = [
-        [_with_error(shown, *mean_texts(shown, cluster, j)) for j in shown.columns]
-        for cluster in range(shown.n_clusters)
+        [shown.words("report.map.value", value=value, error=error) for value, error in means]
+        for means in ([mean_texts(shown, cluster, j) for j in shown.columns] for cluster in range(shown.n_clusters))
     ]
     return {
         "ticks": [[[_step(place), text] for place, text in axis.ticks] for axis in axes],
@@ -197,10 +197,6 @@ def mondrian_data(shown: Shown) -> dict[str, Any]:
             for key in ("cluster", "dark", "light", "more_rules")
         },
     }
-
-
-def _with_error(shown: Shown, value: str, error: str) -> str:
-    return shown.words("report.map.value", value=value, error=error)
 
 
 def _step(place: float) -> int:

@@ -24,11 +24,6 @@ class Kind:
     n_values: int
 
 
-def total_epsilon(privacy: PrivacyStatement) -> float:
-    """Return the epsilon of everything that was spent on the rows, bounds included."""
-    return privacy.epsilon + privacy.bounds_epsilon
-
-
 def explanation(privacy: PrivacyStatement) -> Explanation | None:
     """Return what the best attacker can find out, the same as `PrivacyStatement.explain`; None where nothing is promised."""
     return privacy.explain() if math.isfinite(privacy.epsilon) else None
@@ -44,7 +39,7 @@ def guarantee_line(privacy: PrivacyStatement, words: Words = ENGLISH) -> str:
     if math.isinf(privacy.epsilon):
         return words("guarantee.none")
     key = "guarantee" + ("" if privacy.releasable else ".seeded") + ("" if privacy.delta else ".pure")
-    numbers = {"epsilon": plain_number(total_epsilon(privacy)), "delta": plain_number(privacy.delta)}
+    numbers = {"epsilon": plain_number(privacy.total_epsilon), "delta": plain_number(privacy.delta)}
     return words(key, unit=clean(unit_text(privacy.unit, words), 120), **numbers)
 
 
@@ -79,6 +74,6 @@ def lead(privacy: PrivacyStatement, words: Words = ENGLISH) -> str:
         return words("lead.none")
     if not privacy.releasable:
         return words("lead.seeded")
-    epsilon, unit = total_epsilon(privacy), words(f"unit.{privacy.unit.of}.short")
+    epsilon, unit = privacy.total_epsilon, words(f"unit.{privacy.unit.of}.short")
     strength = "strong" if epsilon <= _STRONG else "moderate" if epsilon <= _MODERATE else "weak"
     return words(f"lead.{strength}", unit=unit)

@@ -108,7 +108,7 @@ def _sections(shown: Shown) -> dict[str, Any]:
         "facts": dict(_facts(privacy, n_rows, words)),
         "account": _account(release, words),
         "sound": math.isfinite(privacy.epsilon),
-        "epsilon": guarantee.total_epsilon(privacy),
+        "epsilon": privacy.total_epsilon,
         "explained": guarantee.explanation(privacy),
         "findable": findable_text(release, words) if release.found_one else None,
         "quality": list(_quality(release, words)),
@@ -131,12 +131,12 @@ def _sections(shown: Shown) -> dict[str, Any]:
 
 def _facts(privacy: PrivacyStatement, n_rows: float, words: Words) -> Iterator[tuple[str, str]]:
     """Give the sentences about the promise, by what they are about."""
-    epsilon, delta = plain_number(guarantee.total_epsilon(privacy)), plain_number(privacy.delta)
+    epsilon, delta = plain_number(privacy.total_epsilon), plain_number(privacy.delta)
     note = words("unit.row.note") if privacy.unit.of == "row" else ""
     yield "lead", guarantee.lead(privacy, words)
     yield "unit", clean(unit_text(privacy.unit, words), 200) + note
     yield "neighbours", words("report.neighbours.text", neighbours=neighbours_text(privacy, words))
-    factor = guarantee.factor(guarantee.total_epsilon(privacy))
+    factor = guarantee.factor(privacy.total_epsilon)
     yield "epsilon", words.html("report.epsilon.text", epsilon=epsilon, factor=factor)
     own, bounds = plain_number(privacy.epsilon), plain_number(privacy.bounds_epsilon)
     if privacy.bounds_epsilon > 0:

@@ -99,11 +99,9 @@ def _log_ticks(column: Column) -> Ticks:
     values = values[:: math.ceil(len(values) / _MOST_TICKS)] if len(values) > _MOST_TICKS + 2 else values
     if len(values) < 2:
         return _even_ticks(column)
-    return _labelled(column, np.array(values), [_log_text(value) for value in values])
-
-
-def _log_text(value: float) -> str:
-    return f"{value:,.0f}" if 1 <= value < 1e7 else f"{value:g}"
+    return _labelled(
+        column, np.array(values), [f"{value:,.0f}" if 1 <= value < 1e7 else f"{value:g}" for value in values]
+    )
 
 
 def _labelled(column: Column, values: NDArray[np.float64], texts: list[str]) -> Ticks:
@@ -116,12 +114,8 @@ def columns_by_cuts(release: Release) -> list[int]:
     Cuts between clusters count, or all cuts where there is but one cluster.
     """
     tree, n_columns = _tree_with_cuts(release), len(release.schema.centre_columns)
-    weight, depth = np.zeros(n_columns), np.zeros(len(tree.column))
-    for node, column in enumerate(tree.column.tolist()):
-        if column < 0:
-            continue
-        depth[[tree.left[node], tree.right[node]]] = depth[node] + 1
-        weight[column] += 0.5 ** depth[node]
+    is_cut = tree.column >= 0
+    weight = np.bincount(tree.column[is_cut], 0.5 ** tree.depths[is_cut], n_columns)
     is_share = [isinstance(column, Indicator) for column in release.schema.centre_columns]
     return sorted(range(n_columns), key=lambda j: (-weight[j], is_share[j], j))
 

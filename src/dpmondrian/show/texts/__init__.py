@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpmondrian.show.texts.clusters import (
-    certainty_text,
+    certainty_texts,
     clusters_text,
     numbers_first,
     one_cluster_text,
@@ -30,7 +30,7 @@ from dpmondrian.show.texts.statement import draws_table, explanation_text, state
 from dpmondrian.show.words.numbers import value_text
 
 __all__ = [
-    "certainty_text",
+    "certainty_texts",
     "check_text",
     "cluster_size_text",
     "cluster_text",

@@ -22,7 +22,14 @@ _VERDICTS = ((0.99, "certain"), (0.95, "very_likely"), (0.8, "likely"), (0.5, "p
 """From which certainty on each verdict holds."""
 
 
-def certainty_text(certainty: float, words: Words = ENGLISH) -> str:
+def certainty_texts(release: Release, words: Words = ENGLISH) -> list[str]:
+    """Return how sure it is that each cluster is apart; empty texts where that was not found out, or where there is but one."""
+    if release.certainty is None or len(release.sizes) == 1:
+        return [""] * len(release.sizes)
+    return [_certainty_text(certainty, words) for certainty in release.certainty.tolist()]
+
+
+def _certainty_text(certainty: float, words: Words) -> str:
     """Return how sure it is that a cluster is apart from the others, such as "very likely (97.2 %)"."""
     verdict = next(name for least, name in _VERDICTS if certainty >= least)
     share = words("certainty.above", percent=percent(0.999)) if certainty > 0.999 else percent(certainty)

@@ -75,14 +75,13 @@ def share_name(difference: Difference) -> str | None:
 
 def yes_word(profile: ColumnProfile) -> str | None:
     """Return the word for yes of a column of yes and no; None for other columns."""
-    column = profile.column
-    return column.notation.yes[0] if isinstance(column, Column) and isinstance(column.notation, YesNo) else None
+    notation = _yes_no(profile)
+    return None if notation is None else notation.yes[0]
 
 
-def _no_word(profile: ColumnProfile) -> str | None:
-    """Return the word for no, likewise."""
-    column = profile.column
-    return column.notation.no[0] if isinstance(column, Column) and isinstance(column.notation, YesNo) else None
+def _yes_no(profile: ColumnProfile) -> YesNo | None:
+    notation = profile.column.notation if isinstance(profile.column, Column) else None
+    return notation if isinstance(notation, YesNo) else None
 
 
 def share_in(profile: ColumnProfile, category: str) -> float:
@@ -177,9 +176,9 @@ def _sign(difference: Difference, words: Words, with_range: bool) -> str:
     if category is None:
         key = "name.range" if with_range else f"name.{_direction(difference)}"
         return words(key, name=name, own=middle_half(difference.own, words))
-    share, no = share_in(difference.own, category), _no_word(difference.own)
-    if no is not None and share < _HARDLY:
-        return words("name.more", name=name, category=clean(no, 24))
+    share, notation = share_in(difference.own, category), _yes_no(difference.own)
+    if notation is not None and share < _HARDLY:
+        return words("name.more", name=name, category=clean(notation.no[0], 24))
     if difference.is_more:
         key = "name.more" if share > _MOSTLY else "name.more_often"
     else:

@@ -39,7 +39,7 @@ def statement_sentences(privacy: PrivacyStatement, words: Words = ENGLISH) -> It
         yield words("statement.staged", unspent=f"{100 * privacy.unspent:.1f} %")
     yield words("statement.bounds", bounds=_bounds(privacy.bounds, words))
     if privacy.bounds_epsilon:
-        total = f"{privacy.epsilon + privacy.bounds_epsilon:g}"
+        total = f"{privacy.total_epsilon:g}"
         yield words("statement.bounds_epsilon", bounds_epsilon=f"{privacy.bounds_epsilon:g}", total=total)
     if privacy.earlier_fits:
         yield words("earlier_fits", n=privacy.earlier_fits)

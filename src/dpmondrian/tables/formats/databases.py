@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from functools import partial
 from typing import Any
 
 from dpmondrian.exceptions import DataError
-from dpmondrian.tables.conversion import Kind, column_of_values, table_of
+from dpmondrian.tables.conversion import Kind, counted_pieces, ready_values
 from dpmondrian.tables.failures import check_names, failure
 from dpmondrian.tables.formats.arrow_files import head_of_schema
-from dpmondrian.tables.source import BATCH_ROWS, Head, Piece, Source, check_start, ready, start_of
+from dpmondrian.tables.source import BATCH_ROWS, Head, Piece, Source, check_start, start_of
 
 _ALONE = {
     "python_enable_replacements": "false",  # a name in the query is not looked for among the variables of this program
@@ -41,17 +40,14 @@ def sqlite_head(source: Source) -> Head:
 
 def sqlite_pieces(source: Source, head: Head, target: Any, kinds: Mapping[str, Kind]) -> Iterator[Piece]:
     """Yield the rows of these columns, with the rows read so far; how many there are is not known."""
-    import pyarrow
-
     with _sqlite(source) as cursor:
         names = [item[0] for item in cursor.description]
         check_names(source, names, list(kinds))  # a log beside the database may hold another view of it by now
         done = 0
         while rows := cursor.fetchmany(BATCH_ROWS):
-            values = list(zip(*rows, strict=True))
-            arrays = [column_of_values(source, name, values[names.index(name)], kind) for name, kind in kinds.items()]
+            values = dict(zip(names, zip(*rows, strict=True), strict=True))
             done += len(rows)
-            yield ready(pyarrow.record_batch(arrays, names=list(kinds)), done, None)
+            yield ready_values(source, values, kinds, done, None)
 
 
 @contextmanager
@@ -104,10 +100,7 @@ def duckdb_pieces(source: Source, head: Head, target: Any, kinds: Mapping[str, K
     with _duckdb(source) as relation:
         reader = relation_reader(relation)
         check_names(source, reader.schema.names, list(kinds))
-        done = 0
-        for batch in reader:
-            done += batch.num_rows
-            yield Piece(partial(table_of, source, [batch], target, kinds), done, None)
+        yield from counted_pieces(source, reader, target, kinds)
 
 
 @contextmanager

@@ -9,9 +9,9 @@ from itertools import islice
 from typing import Any
 
 from dpmondrian.common.file_kinds import kind_of_file
-from dpmondrian.tables.conversion import Kind, column_of_values
+from dpmondrian.tables.conversion import Kind, ready_values
 from dpmondrian.tables.failures import failure
-from dpmondrian.tables.source import BATCH_ROWS, Head, Piece, Source, opened, ready
+from dpmondrian.tables.source import BATCH_ROWS, Head, Piece, Source, opened
 
 LONGEST_LINE = 2**24
 
@@ -27,15 +27,11 @@ def head(source: Source) -> Head:
 
 def pieces(source: Source, head: Head, target: Any, kinds: Mapping[str, Kind]) -> Iterator[Piece]:
     """Yield the rows of these columns, with the bytes read so far and those of the file."""
-    import pyarrow
-
     with opened(source) as (file, below):
         objects = _objects(source, file)
         while rows := list(islice(objects, BATCH_ROWS)):
-            arrays = [
-                column_of_values(source, name, [row.get(name) for row in rows], kind) for name, kind in kinds.items()
-            ]
-            yield ready(pyarrow.record_batch(arrays, names=list(kinds)), below.done, below.total)
+            values = {name: [row.get(name) for row in rows] for name in kinds}
+            yield ready_values(source, values, kinds, below.done, below.total)
 
 
 def _objects(source: Source, file: Any) -> Iterator[dict[str, Any]]:

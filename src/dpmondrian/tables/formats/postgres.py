@@ -11,11 +11,10 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from functools import partial
 from typing import Any
 
 from dpmondrian.exceptions import DataError
-from dpmondrian.tables.conversion import Kind, table_of
+from dpmondrian.tables.conversion import Kind, counted_pieces
 from dpmondrian.tables.failures import failure
 from dpmondrian.tables.formats.arrow_files import head_of_schema
 from dpmondrian.tables.source import Head, Piece, Source
@@ -55,11 +54,8 @@ def head(source: Source) -> Head:
 def pieces(source: Source, head: Head, target: Any, kinds: Mapping[str, Kind]) -> Iterator[Piece]:
     """Yield the rows of these columns, with the rows read so far; how many there are is not known."""
     wanted = ", ".join(_in_plain_type(field) for field in head.session.types() if field.name in kinds)
-    done = 0
     with head.session.reader(wanted) as batches:
-        for batch in batches:
-            done += batch.num_rows
-            yield Piece(partial(table_of, source, [batch], target, kinds), done, None)
+        yield from counted_pieces(source, batches, target, kinds)
 
 
 class _Session:

@@ -12,7 +12,7 @@ from datetime import timedelta
 from itertools import islice
 from typing import Any
 
-from dpmondrian.tables.conversion import Kind, column_of_values
+from dpmondrian.tables.conversion import Kind, ready_values
 from dpmondrian.tables.failures import failure
 from dpmondrian.tables.source import (
     BATCH_ROWS,
@@ -21,7 +21,6 @@ from dpmondrian.tables.source import (
     Source,
     check_start,
     names_without_header,
-    ready,
     start_of,
 )
 
@@ -46,17 +45,14 @@ def head(source: Source) -> Head:
 
 def pieces(source: Source, head: Head, target: Any, kinds: Mapping[str, Kind]) -> Iterator[Piece]:
     """Yield the rows of these columns, with the rows read so far."""
-    import pyarrow
-
     rows, done = _rows(source), 0
     if source.header:
         next(rows, None)
     while batch := list(islice(rows, BATCH_ROWS)):
         places = {name: head.names.index(name) for name in kinds}
         values = {name: [_value(row[place]) for row in batch] for name, place in places.items()}
-        arrays = [column_of_values(source, name, values[name], kind) for name, kind in kinds.items()]
         done += len(batch)
-        yield ready(pyarrow.record_batch(arrays, names=list(kinds)), done, None)
+        yield ready_values(source, values, kinds, done, None)
 
 
 def _rows(source: Source) -> Generator[list[Any], None, None]:

@@ -15,7 +15,6 @@ from dpmondrian.web.works import Work
 
 def account(site: Site, asked: Asked) -> Response:
     """Show the account; open or choose one."""
-    assert asked.work is not None
     if not asked.is_post or site.is_fixed(asked.work):
         return _shown(site, asked)
     if asked.is_draft:
@@ -75,7 +74,6 @@ def _chosen(site: Site, form: dict[str, str]) -> dict[str, Any]:
 
 def _shown(site: Site, asked: Asked, sentence: str = "") -> Response:
     work = asked.work
-    assert work is not None
     state = None
     try:
         budget = site.budget_of(work)
@@ -86,7 +84,6 @@ def _shown(site: Site, asked: Asked, sentence: str = "") -> Response:
         "account.html",
         site,
         asked,
-        status=400 if sentence else 200,
         step="account",
         sentence=sentence,
         account=work.account,

@@ -21,7 +21,6 @@ _NUMERIC = ("number", "whole")
 def bounds(site: Site, asked: Asked) -> Response:
     """Ask for which columns and for how much; estimate; take what was found into the columns."""
     work = asked.work
-    assert work is not None
     job = site.bounds_of(work)
     if job.state == DONE and not work.estimate:
         _merge(site, work)
@@ -82,7 +81,6 @@ def _merge(site: Site, work: Work) -> None:
 
 def _shown(site: Site, asked: Asked, sentence: str = "") -> Response:
     work = asked.work
-    assert work is not None
     job = site.bounds_of(work)
     numeric = [
         (number, name, typed)
@@ -93,7 +91,6 @@ def _shown(site: Site, asked: Asked, sentence: str = "") -> Response:
         "bounds.html",
         site,
         asked,
-        status=400 if sentence else 200,
         step="columns",
         sentence=sentence,
         numeric=numeric,

@@ -27,7 +27,6 @@ from dpmondrian.web.works import Work
 
 def columns(site: Site, asked: Asked) -> Response:
     """Ask what is known about each column; take what was typed."""
-    assert asked.work is not None
     if not asked.is_post or site.is_fixed(asked.work):
         return _shown(site, asked)
     with site.works.changed(asked.work.id) as work:
@@ -49,7 +48,6 @@ def columns(site: Site, asked: Asked) -> Response:
 
 def _take_list(site: Site, asked: Asked, number: str) -> Response:
     """Fill in the categories of a column from a public list of codes, which the table itself is not."""
-    assert asked.work is not None
     names = dict(enumerate(asked.work.columns))
     name = names.get(int(number) if number.isdecimal() else -1, "")
     try:
@@ -82,12 +80,10 @@ def _take(work: Work, form: dict[str, str]) -> None:
 
 def _shown(site: Site, asked: Asked, sentence: str = "", wrong: str | None = None) -> Response:
     work = asked.work
-    assert work is not None
     return render(
         "columns.html",
         site,
         asked,
-        status=400 if sentence else 200,
         step="columns",
         sentence=sentence,
         wrong=wrong,
@@ -105,7 +101,6 @@ def use_schema(site: Site, asked: Asked) -> Response:
     """Take what a schema file says about the columns."""
     from dpmondrian.schema import read_schema
 
-    assert asked.work is not None
     if site.is_fixed(asked.work):
         return to_step(asked.work, "columns")
     try:

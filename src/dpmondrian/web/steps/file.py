@@ -42,19 +42,18 @@ def _shown(site: Site, asked: Asked, sentence: str = "", **typed: Any) -> Respon
         place, entries, sentence = "", site.root.entries(""), error_sentence(error)
     parts = [part for part in place.split("/") if part not in ("", ".")]
     ways = [("/".join(parts[: n + 1]), part) for n, part in enumerate(parts)]
-    works = [(work, site.next_step(work)) for work in site.works.all() if work.source] if asked.work is None else []
+    works = [(work, site.next_step(work)) for work in site.works.all() if work.source] if asked.found is None else []
     return render(
         "file.html",
         site,
         asked,
-        status=400 if sentence else 200,
         step="file",
         sentence=sentence,
         entries=entries,
         ways=ways,
         works=works,
-        typed={**(asked.work.source if asked.work else {}), **typed},
-        fixed=asked.work is not None and site.is_fixed(asked.work),
+        typed={**(asked.found.source if asked.found else {}), **typed},
+        fixed=asked.found is not None and site.is_fixed(asked.found),
         largest_drop=site.largest_drop,
     )
 
@@ -72,7 +71,6 @@ def choose(site: Site, asked: Asked) -> Response:
 
 def change(site: Site, asked: Asked) -> Response:
     """Show which file was chosen; read it another way if asked to."""
-    assert asked.work is not None
     if not asked.is_post or site.is_fixed(asked.work):
         return _shown(site, asked)
     typed = asked.form.get("path", "").strip()
@@ -187,7 +185,6 @@ async def _copy(request: Request, path: Path) -> None:
 
 def remove(site: Site, asked: Asked) -> Response:
     """Forget a clustering: what was typed and a dropped copy. Results and charges stay."""
-    assert asked.work is not None
     site.run_of(asked.work).stop()
     site.run_of(asked.work).wait(2.0)
     site.works.remove(asked.work.id)
@@ -196,5 +193,4 @@ def remove(site: Site, asked: Asked) -> Response:
 
 def resume(site: Site, asked: Asked) -> Response:
     """Go to the step at which a user left."""
-    assert asked.work is not None
     return to_step(asked.work, site.next_step(asked.work))

@@ -18,7 +18,6 @@ _FIELDS = ("epsilon", "delta", "rows", "groups", "k")
 
 def plan(site: Site, asked: Asked) -> Response:
     """Show sliders, forecast and simulation; take what was chosen."""
-    assert asked.work is not None
     if not asked.is_post or site.is_fixed(asked.work):
         return _shown(site, asked)
     with site.works.changed(asked.work.id) as work:
@@ -37,14 +36,12 @@ def plan(site: Site, asked: Asked) -> Response:
 
 def outlook(site: Site, asked: Asked) -> Response:
     """Return the part of the page that changes with the sliders."""
-    assert asked.work is not None
     typed = {**DEFAULTS, **asked.work.plan, **{name: text for name, text in asked.query.items() if name in _FIELDS}}
     return render("outlook.html", site, asked, **_outlook(asked.work, typed))
 
 
 def _shown(site: Site, asked: Asked, sentence: str = "") -> Response:
     work = asked.work
-    assert work is not None
     try:
         declared_schema(work)
     except DPMondrianError:
@@ -54,7 +51,6 @@ def _shown(site: Site, asked: Asked, sentence: str = "") -> Response:
         "plan.html",
         site,
         asked,
-        status=400 if sentence else 200,
         step="plan",
         typed=typed,
         epsilons=EPSILONS,

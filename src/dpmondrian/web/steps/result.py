@@ -30,7 +30,6 @@ _KINDS = {
 def result(site: Site, asked: Asked) -> Response:
     """Show the release."""
     work = asked.work
-    assert work is not None
     if not site.is_done(work):
         return to_step(work, "run")
     from dpmondrian.show import one_cluster_text
@@ -93,7 +92,6 @@ def _card(release: Release, cluster: int) -> dict[str, Any]:
 
 def names(site: Site, asked: Asked) -> Response:
     """Keep what the user calls the clusters; when that is finished, put it into the release, beside what is signed, and draw the report again."""
-    assert asked.work is not None
     with site.works.changed(asked.work.id) as work:
         typed = {key.removeprefix("name-"): text for key, text in asked.form.items() if key.startswith("name-")}
         work.names = {key: text.strip()[:_LONGEST_NAME] for key, text in typed.items() if text.strip()}
@@ -115,7 +113,6 @@ def _write_names(folder: Path, release: Release, names: dict[str, str]) -> None:
 
 def report(site: Site, asked: Asked) -> Response:
     """Show the report, as an origin of its own that can reach nothing of this page."""
-    assert asked.work is not None
     text = (_folder(site, asked.work) / "report.html").read_text(encoding="utf-8")
     return HTMLResponse(text, headers={"content-security-policy": REPORT_POLICY})
 
@@ -123,7 +120,6 @@ def report(site: Site, asked: Asked) -> Response:
 def download(site: Site, asked: Asked) -> Response:
     """Send one of the files of the release, or what makes it again."""
     work, name = asked.work, asked.request.path_params["name"]
-    assert work is not None
     if not site.is_done(work):
         return Response(status_code=404)
     made = {
@@ -145,7 +141,6 @@ def download(site: Site, asked: Asked) -> Response:
 def again(site: Site, asked: Asked) -> Response:
     """Begin another clustering of the same table, with what was typed for this one; a dropped copy moves along."""
     work = asked.work
-    assert work is not None
     copy = site.works.folder_of(work.id) / "dropped"
     if site.run_of(work).state == RUNNING or (work.source.get("dropped") and not copy.exists()):
         return to_step(work, site.next_step(work))

@@ -26,7 +26,6 @@ _STEPS = {"starting": "Starting", "reading": "Reading the rows", "clustering": "
 def run(site: Site, asked: Asked) -> Response:
     """Show what will happen; begin it; show how far it is."""
     work = asked.work
-    assert work is not None
     job = site.run_of(work)
     if job.state == DONE:
         return to_step(work, "result")
@@ -105,7 +104,6 @@ def recipe_of(site: Site, work: Work) -> Recipe:
 
 def cancel(site: Site, asked: Asked) -> Response:
     """Stop the run; the page then says whether the budget was charged."""
-    assert asked.work is not None
     job = site.run_of(asked.work)
     job.stop()
     job.wait(5.0)
@@ -114,7 +112,6 @@ def cancel(site: Site, asked: Asked) -> Response:
 
 def progress(site: Site, asked: Asked) -> Response:
     """Return how far the run is, for the page that watches it."""
-    assert asked.work is not None
     job = site.run_of(asked.work)
     step, share = job.fraction()
     return JSONResponse({"state": job.state, "step": _STEPS.get(step, step), "share": round(share, 3)})
@@ -127,7 +124,6 @@ def warnings_in(messages: list[str]) -> list[str]:
 
 def _shown(site: Site, asked: Asked, sentence: str = "") -> Response:
     work = asked.work
-    assert work is not None
     job = site.run_of(work)
     values: dict[str, Any] = {"declared": None, "planned": None, "budget": None}
     try:

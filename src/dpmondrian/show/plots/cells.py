@@ -1,4 +1,4 @@
-"""The hierarchy of cells as a picture: which groups go together last."""
+"""The cells as pictures: how much of the variance each number of segments explains, and which groups of cells go together last."""
 
 from __future__ import annotations
 
@@ -13,15 +13,33 @@ from dpmondrian.show.texts.facts import counted_text
 from dpmondrian.show.words import ENGLISH, Words
 
 if TYPE_CHECKING:
-    from dpmondrian.release import Hierarchy
+    from dpmondrian.release import Hierarchy, Qualities
+
+
+def plot_qualities(qualities: Qualities, ax: Any = None, *, words: Words = ENGLISH) -> Any:
+    """Draw the qualities of several k with their standard errors, and return the axes. Only released values are drawn."""
+    if ax is None:
+        _, ax = pyplot().subplots(figsize=(6.0, 3.6), layout="constrained")
+    ax.errorbar(
+        qualities.k,
+        100.0 * qualities.quality,
+        yerr=100.0 * qualities.error,
+        color=LIGHT[0],
+        marker="o",
+        ms=4,
+        capsize=2,
+    )
+    ax.set(ylim=(0.0, 100.0), xlabel=words("plot.qualities.k"), ylabel=words("plot.qualities.quality"))
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
 
 _MIXED = "#8A8A8A"  # of groups in which several clusters meet
 _LABELLED = 30  # up to this many groups have their sizes written
 
 
-def plot_hierarchy(
-    hierarchy: Hierarchy, ax: Any = None, *, most: int = 60, counted: str = "rows", words: Words = ENGLISH
-) -> Any:
+def plot_hierarchy(hierarchy: Hierarchy, ax: Any = None, *, most: int = 60, words: Words = ENGLISH) -> Any:
     """Draw the last joins of a hierarchy, and return the axes. Only released values are drawn.
 
     Groups of cells stand side by side, with their sizes. Two groups are joined at the height of what that adds to the variance within;
@@ -34,8 +52,6 @@ def plot_hierarchy(
         Where to draw; None for a new figure.
     most : int
         Number of groups at the bottom; lower joins are not drawn.
-    counted : str
-        What sizes are numbers of: "rows" or "people".
     words : Words
         The language of the labels.
     """
@@ -47,7 +63,7 @@ def plot_hierarchy(
     _draw(ax, hierarchy, order, cluster)
     n_shown = len(order) if len(order) <= _LABELLED else 0
     ax.set_xticks(range(n_shown), [f"{size[group]:,.0f}" for group in order[:n_shown]], rotation=90, fontsize=7)
-    ax.set_xlabel(words("plot.hierarchy.groups", n=len(order), counted=counted_text(counted, words)))
+    ax.set_xlabel(words("plot.hierarchy.groups", n=len(order), counted=counted_text("rows", words)))
     ax.set_ylabel(words("plot.hierarchy.height"))
     ax.set(xlim=(-0.7, len(order) - 0.3), ylim=(0.0, None))
     ax.spines[["top", "right"]].set_visible(False)
