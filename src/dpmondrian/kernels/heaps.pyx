@@ -8,6 +8,11 @@ from libc.stdint cimport int64_t
 __all__ = ["single_bins", "spikes"]
 
 
+cdef inline double _around(const double[::1] rows, Py_ssize_t b, Py_ssize_t away) noexcept nogil:
+    """Return the rows of the two bins so far away; there are none outside."""
+    return (rows[b - away] if b >= away else 0.0) + (rows[b + away] if b + away < rows.shape[0] else 0.0)
+
+
 def spikes(const double[::1] rows, const double[::1] variances, double rise, double sure, double narrow):
     """Return the bins that hold clearly more rows than those beside them, unless these fall off as at hills; see `reference.spikes`."""
     cdef Py_ssize_t n_bins = rows.shape[0], n_found = 0, b
@@ -15,8 +20,8 @@ def spikes(const double[::1] rows, const double[::1] variances, double rise, dou
     bins = np.empty(n_bins, dtype=np.int64)
     cdef int64_t[::1] found = bins
     with nogil:
-        for b in range(2, n_bins - 2):
-            beside, beyond = (rows[b - 1] + rows[b + 1]) / 2.0, (rows[b - 2] + rows[b + 2]) / 2.0
+        for b in range(n_bins):
+            beside, beyond = _around(rows, b, 1) / 2.0, _around(rows, b, 2) / 2.0
             if rows[b] > rise * fmax(beside, 0.0) + sure * sqrt(variances[b] + fmax(beside, 1.0)):
                 found[n_found] = b
                 n_found += 1

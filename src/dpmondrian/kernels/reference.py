@@ -257,16 +257,16 @@ def across_gaps(places, noise, trusted, most):
 def spikes(rows, variances, rise, sure, narrow):
     """Return the bins that hold more than `rise` times the rows of those beside them, beyond `sure` deviations of noise and sampling.
 
-    None is one if, over all of them, the bins beside hold more rows than those beyond by `narrow` times the rows of the spikes.
+    There are no rows outside. None is one if, over all of them, the bins beside hold more rows than those beyond by `narrow` times the rows of
+    the spikes.
     """
-    if len(rows) < 5:
+    around = np.pad(rows, 2)
+    beside, beyond = (around[1:-3] + around[3:-1]) / 2.0, (around[:-4] + around[4:]) / 2.0
+    chance = sure * np.sqrt(variances + np.maximum(beside, 1.0))
+    found = rows > rise * np.maximum(beside, 0.0) + chance
+    if (beside - beyond)[found].sum() > narrow * rows[found].sum():
         return np.empty(0, dtype=np.int64)
-    own, beside, beyond = rows[2:-2], (rows[1:-3] + rows[3:-1]) / 2.0, (rows[:-4] + rows[4:]) / 2.0
-    chance = sure * np.sqrt(variances[2:-2] + np.maximum(beside, 1.0))
-    found = own > rise * np.maximum(beside, 0.0) + chance
-    if (beside - beyond)[found].sum() > narrow * own[found].sum():
-        return np.empty(0, dtype=np.int64)
-    return 2 + np.flatnonzero(found)
+    return np.flatnonzero(found)
 
 
 def single_bins(counts, deviation, rise, most_more, sure, narrow, many):

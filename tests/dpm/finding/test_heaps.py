@@ -19,6 +19,20 @@ def counted(rows, n_bins):
     return Level(counts + generator.normal(0, NOISE, counts.shape), np.full(counts.shape, NOISE**2))
 
 
+def distances(level):
+    """Return the distances of heaps in a grid whose bins are all divided: the one before shows nothing more."""
+    return heap_distances([level, level])
+
+
+def undivided(level, n_parts):
+    """Return a grid and the next one, in which none of its bins was divided."""
+    axes = range(level.rows.ndim)
+    rows, variances = level.rows, level.variances
+    for axis in axes:
+        rows, variances = np.repeat(rows, n_parts, axis) / n_parts, np.repeat(variances, n_parts, axis) / n_parts
+    return [level, Level(rows, variances)]
+
+
 def ages(n_rows, round_to):
     """Return ages of which half are rounded to a multiple."""
     generator = np.random.default_rng(1)
@@ -28,13 +42,13 @@ def ages(n_rows, round_to):
 
 @pytest.mark.parametrize("round_to", [5, 10])
 def test_heaps_are_found_at_their_distance(round_to):
-    [distance] = heap_distances(counted(ages(50_000, round_to), [200]))
+    [distance] = distances(counted(ages(50_000, round_to), [200]))
     assert distance == pytest.approx(2 * round_to, abs=0.2)
 
 
 def test_values_that_nobody_declared_and_heaps_on_these():
     rows = np.rint(ages(50_000, 5))
-    [distance] = heap_distances(counted(rows, [400]))
+    [distance] = distances(counted(rows, [400]))
     assert distance == pytest.approx(20, abs=0.5)
 
 
@@ -42,19 +56,47 @@ def test_values_that_nobody_declared_and_heaps_on_these():
 def test_clusters_at_equal_distances_are_no_heaps(spread):
     generator = np.random.default_rng(2)
     rows = generator.normal(generator.choice(np.arange(5.0, 100.0, 10.0), (50_000, 2)), spread)
-    assert heap_distances(counted(rows, [120, 120])) == [0.0, 0.0]
+    assert distances(counted(rows, [120, 120])) == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("values", [3, 5, 8, 11, 17])
+@pytest.mark.parametrize("n_columns", [1, 2])
+def test_a_scale_up_to_its_bounds_has_no_hills(values, n_columns):
+    rows = np.random.default_rng(5).integers(0, values, (100_000, n_columns)) * (100.0 / (values - 1))
+    level = counted(rows, [100] * n_columns)
+    found = distances(level)
+    assert found == pytest.approx([99 / (values - 1)] * n_columns, abs=1.0)
+    spread = spread_over(level.rows, found)
+    for axis in range(n_columns):
+        along = spread.sum(axis=tuple(other for other in range(n_columns) if other != axis))
+        assert along.max() < along.min() / (1.0 - DEPTH)
+
+
+def test_heaps_in_bins_that_are_not_divided():
+    generator = np.random.default_rng(6)
+    scale = undivided(counted(generator.integers(0, 6, (3_000, 2)) * 20.0, [26, 26]), 4)
+    assert heap_distances(scale) == pytest.approx([20.0, 20.0], abs=1.0)
+    for spread in (1.0, 2.0, 4.0):  # of clusters in bins of 4
+        clusters = generator.normal(generator.integers(0, 5, (3_000, 2)) * 20.0 + 10.0, spread)
+        assert heap_distances(undivided(counted(clusters, [26, 26]), 4)) == [0.0, 0.0]
+
+
+def test_rows_that_were_clipped_to_bounds_hide_no_heaps():
+    rows = np.rint(np.random.default_rng(7).normal(47, 30, (100_000, 1)) / 7) * 7
+    [distance] = distances(counted(np.clip(rows, 3, 98), [200]))
+    assert distance == pytest.approx(14, abs=0.5)
 
 
 def test_spikes_anywhere_are_no_heaps():
     generator = np.random.default_rng(3)
     rows = generator.choice(generator.uniform(5, 95, 8), (50_000, 1))
-    assert heap_distances(counted(rows, [400])) == [0.0]
+    assert distances(counted(rows, [400])) == [0.0]
 
 
 def test_spreading_keeps_rows_and_takes_heaps_away():
     level = counted(ages(50_000, 5), [200])
-    rows = spread_over(level.rows, heap_distances(level))
-    assert rows.sum() == pytest.approx(level.rows.sum())
+    rows = spread_over(level.rows, distances(level))
+    assert rows[20:-20].sum() == pytest.approx(level.rows[20:-20].sum(), rel=0.01)
     middle = rows[80:120]
     assert middle.max() < 1.3 * middle.min() < 0.5 * level.rows[80:120].max()
 
@@ -63,7 +105,7 @@ def test_spreading_keeps_rows_and_takes_heaps_away():
 def test_spreading_leaves_no_gaps_where_distances_are_no_whole_number_of_bins(values):
     rows = np.random.default_rng(4).integers(0, values + 1, (200_000, 1)) * (100.0 / values)
     level = counted(rows, [512])
-    spread = spread_over(level.rows, heap_distances(level))[50:-50]
+    spread = spread_over(level.rows, distances(level))[50:-50]
     windows = spread[1:] + spread[:-1]  # as narrow as they get
     assert windows.min() > (1.0 - DEPTH) * windows.max()
 

@@ -27,8 +27,8 @@ _JITTER, _REGULAR = 1.0, 0.8
 """Most distances between heaps are alike but for a bin."""
 _BY_CHANCE = 0.01
 """Spikes at any places are at equal distances with less than this probability, or they are no heaps."""
-_TIMES = 2
-"""So often rows are spread: the places of heaps are known to a bin, so that a single box leaves gaps between some and doubles others."""
+_ALL = 0.95
+"""Heaps that are seen in wide bins hold this share of all rows: clusters as narrow as such a bin also fill those beside it."""
 
 _SURE = 3.0
 """Bins that hold a value less or more than others lie so many deviations below or above both of their neighbours."""
@@ -62,34 +62,47 @@ def _between(counts: NDArray[np.float64], at_least: np.ufunc, of_both: np.ufunc)
     return evened
 
 
-def heap_distances(finest: Level) -> list[float]:
+def heap_distances(levels: list[Level]) -> list[float]:
     """Return the distance between heaps along each column, in bins of the finest grid; 0 where there are none.
+
+    Where few rows divide the bins of the middle grid, only that one shows heaps: those that hold nearly all rows, as bins there are as wide as
+    some clusters.
+    """
+    wider = [fine // own for fine, own in zip(levels[-1].rows.shape, levels[-2].rows.shape, strict=True)]
+    return [_along(levels[-1], axis) or n * _along(levels[-2], axis, _ALL) for axis, n in enumerate(wider)]
+
+
+def _along(level: Level, axis: int, least_share: float = 0.0) -> float:
+    """Return the distance between heaps along a column that hold such a share of all rows, in bins; 0 if there are none.
 
     Heaps may lie on heaps: on whole numbers first, then on every fifth of them.
     """
-    axes = range(finest.rows.ndim)
-    found = []
-    for axis in axes:
-        others = tuple(other for other in axes if other != axis)
-        rows, variances = finest.rows.sum(axis=others), finest.variances.sum(axis=others)
-        distance = _distance(rows, variances)
-        if distance:
-            group = np.rint(np.arange(len(rows)) / distance).astype(np.int64)
-            gathered = (np.bincount(group, field).astype(np.float64) for field in (rows, variances))
-            distance *= max(1.0, _distance(*gathered))
-        found.append(distance)
-    return found
-
-
-def _distance(rows: NDArray[np.float64], variances: NDArray[np.float64]) -> float:
-    """Return the distance between heaps along a histogram, in bins; 0 if there are none."""
-    heaps = spikes(rows, variances, _RISE, _CHANCE, _NARROW)
-    if len(heaps) < 3:
+    others = tuple(other for other in range(level.rows.ndim) if other != axis)
+    rows, variances = level.rows.sum(axis=others), level.variances.sum(axis=others)
+    distance = _distance(rows, variances, least_share)
+    if not distance:
         return 0.0
-    gaps = np.diff(heaps)
-    alike = np.abs(gaps - np.median(gaps)) <= _JITTER
-    is_regular = alike.mean() >= _REGULAR and _probability(len(gaps), float(np.median(gaps))) < _BY_CHANCE
-    return float(gaps[alike].mean()) if is_regular else 0.0
+    group = np.rint(np.arange(len(rows)) / distance).astype(np.int64)
+    rows_of_group, variance_of_group = (np.bincount(group, field).astype(np.float64) for field in (rows, variances))
+    return distance * max(1.0, _distance(rows_of_group, variance_of_group))
+
+
+def _distance(rows: NDArray[np.float64], variances: NDArray[np.float64], least_share: float = 0.0) -> float:
+    """Return the distance between heaps along a histogram that hold such a share of its rows, in bins; 0 if there are none.
+
+    A spike at a bound is the end of a scale, or rows that were clipped to it: it counts if it is where the others lead one to expect a heap.
+    """
+    heaps, last = spikes(rows, variances, _RISE, _CHANCE, _NARROW), len(rows) - 1
+    for some in (heaps, heaps[(heaps > 1) & (heaps < last - 1)]):
+        if len(some) < 3 or rows[some].sum() < least_share * rows.sum():
+            continue
+        gaps = np.diff(some)
+        alike = np.abs(gaps - np.median(gaps)) <= _JITTER
+        n_at_bounds = int(some[0] == 0) + int(some[-1] >= last - 1)
+        by_chance = _probability(len(gaps), float(np.median(gaps))) * _probability_of_bin(len(rows)) ** n_at_bounds
+        if alike.mean() >= _REGULAR and by_chance < _BY_CHANCE:
+            return float(gaps[alike].mean())
+    return 0.0
 
 
 def _probability(n_gaps: int, gap: float) -> float:
@@ -97,10 +110,17 @@ def _probability(n_gaps: int, gap: float) -> float:
     return float(min(1.0, (2.0 * _JITTER + 1.0) / (math.e * gap)) ** (n_gaps - 1))
 
 
+def _probability_of_bin(n_bins: int) -> float:
+    """Return how likely a spike that lies anywhere is within a bin of a bound, or of any other place."""
+    return min(1.0, (2.0 * _JITTER + 1.0) / n_bins)
+
+
 def spread_over(field: NDArray[np.float64], distances: list[float]) -> NDArray[np.float64]:
     """Return rows in bins, or their variances, spread over these distances, in bins, along every column.
 
-    The variances are upper bounds of those of windows: a window holds at most all of a bin, and squares of parts are less than parts.
+    They are spread twice: the places of heaps are known to a bin, so that a single box leaves gaps between some and doubles others. Of a heap at a
+    bound, half is spread beyond it, so density is even up to the bound. The variances are upper bounds of those of windows: a window holds at
+    most all of a bin, and squares of parts are less than parts.
     """
     from scipy.ndimage import convolve1d
 
@@ -109,6 +129,5 @@ def spread_over(field: NDArray[np.float64], distances: list[float]) -> NDArray[n
             whole = 2 * math.floor((distance - 1.0) / 2.0) + 1
             edge = (distance - whole) / 2.0
             box = np.array([edge, *[1.0] * whole, edge]) / distance
-            for _ in range(_TIMES):
-                field = convolve1d(field, box, axis=axis, mode="reflect")
+            field = convolve1d(field, np.convolve(box, box), axis=axis, mode="constant")
     return field

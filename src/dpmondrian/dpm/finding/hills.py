@@ -98,7 +98,7 @@ def _cleared(levels: list[Level], nested: Nested, grid: Grid, total: float) -> l
 
     What a grid has lost at a bound the finer ones lose as well: rows of bins that were not divided are spread over theirs.
     """
-    distances = heap_distances(levels[-1])
+    distances = heap_distances(levels)
     kept, cleared = np.ones([1] * levels[0].rows.ndim), []
     for level, shape in zip(levels, nested.shapes, strict=True):
         own_bins = [fine // own for fine, own in zip(nested.shapes[-1], shape, strict=True)]
