@@ -5,6 +5,7 @@ import pytest
 
 from dpmondrian import DPM
 from dpmondrian.dpm.finding import windows_of_hills
+from dpmondrian.dpm.finding.hills import _BOXES, _along_a_line, _weights, _windows
 from dpmondrian.planning import make_design
 from dpmondrian.schema import Schema
 
@@ -41,3 +42,48 @@ def test_chance_divides_few_flat_tables_of_any_size(n_rows, n_columns):
         for seed in range(60)
     )
     assert divided <= 3
+
+
+@pytest.mark.parametrize("width", _BOXES)
+def test_windows_see_slanted_curves_as_they_see_others(width):
+    """A square window sees 1.41 times as much of a diagonal as of a line along its side."""
+    along, slanted = np.zeros((41, 41)), np.sqrt(2.0) * np.eye(41)  # so much of the diagonal lies in a bin
+    along[20] = 1.0
+    seen = [_windows(rows, _weights(width, 2))[20, 20] for rows in (along, slanted)]
+    assert max(seen) < 1.2 * min(seen)
+
+
+@pytest.mark.parametrize("width", _BOXES)
+def test_counts_in_windows_vary_like_their_number(width):
+    weights = _weights(width, 2)
+    assert (weights**2).sum() == pytest.approx(weights.sum())
+
+
+def binned(rows, n_bins=128):
+    return np.histogram2d(*rows.T, bins=n_bins, range=[[-1, 1], [-1, 1]])[0]
+
+
+def test_bands_are_lines_to_windows_that_are_wide_enough():
+    generator = np.random.default_rng(0)
+    turn = 2 * np.pi * generator.random(20_000)
+    ring = 0.8 * np.c_[np.cos(turn), np.sin(turn)]
+    nothing = np.zeros((128, 128))
+    lines = [_along_a_line(binned(ring + generator.normal(0, sd, ring.shape)), nothing, 4) for sd in (0.0, 0.02, 0.05)]
+    assert lines[0] > 0.8
+    assert lines == sorted(lines, reverse=True)
+    assert lines[2] > 0.2
+    blobs = generator.choice([-0.6, -0.2, 0.2, 0.6], (20_000, 2)) + generator.normal(0, 0.05, (20_000, 2))
+    for rows in (generator.uniform(-1, 1, (20_000, 2)), generator.normal(0, 0.2, (20_000, 2)), blobs):
+        assert all(_along_a_line(binned(rows), nothing, width) < 0.2 for width in (2, 4, 8))
+
+
+@pytest.mark.slow
+def test_rings_are_seldom_divided():
+    """Of 20 rings, 16 to 20 were divided while windows were squares; now 2 to 6 are."""
+    divided = 0
+    for seed in range(20):
+        generator = np.random.default_rng(seed)
+        turn = 2 * np.pi * generator.random(4_000)
+        ring = np.c_[np.cos(turn), np.sin(turn)] + generator.normal(0, 0.02, (4_000, 2))
+        divided += DPM(epsilon=4.0, bounds=(-1.2, 1.2), delta=1e-6, random_state=seed).fit(ring).n_clusters_ > 1
+    assert divided < 12

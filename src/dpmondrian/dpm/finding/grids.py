@@ -26,8 +26,9 @@ _COARSER, _COARSE_FROM = 4, 48
 """So many bins a side make one of the coarse grid, where the middle grid has enough of them."""
 GRID_SHARES = (0.3, 0.5, 0.2)
 """Shares of coarse, middle and fine grid: the middle one decides about most hills, the coarse one about small clusters in wide gaps."""
-_DENSE = 2.0
-"""A bin is divided if each of its parts would hold this many deviations of rows, were they spread evenly."""
+_DENSE, _BESIDE = 2.0, 0.25
+"""A bin is divided if each of its parts would hold this many deviations of rows, were they spread evenly; beside such a bin a quarter is
+enough. Else a curve would look denser where its bins happen to be divided."""
 
 
 @dataclass(frozen=True)
@@ -131,9 +132,10 @@ def _count_finest(
     deviation, before = door.deviation(GRID, last), door.deviation(GRID, last - 1)
     n_parts = int(np.prod(nested.factors[-1]))
     known = totals[last - 1] / weights[last - 1]
-    dense = (
-        (known > _DENSE * math.sqrt(n_parts) * math.sqrt(deviation**2 + 4.0)) & (known > 4.0 * before) & (n_parts > 1)
-    )
+    least = _DENSE * math.sqrt(n_parts) * math.sqrt(deviation**2 + 4.0)
+    may = (known > 4.0 * before) & (n_parts > 1)
+    dense = may & (known > least)
+    dense |= may & (known > _BESIDE * least) & _beside(dense)
     fine = repeated(dense, nested.factors[-1])
     exact_counts = np.concatenate([exact[last - 1][~dense], exact[last][fine]])
     noisy = door.counts(GRID, last, exact_counts) / deviation**2
@@ -142,6 +144,14 @@ def _count_finest(
     weights[last - 1][~dense] += 1.0 / deviation**2
     totals[last][fine] += noisy[n_wide:]
     weights[last][fine] += 1.0 / deviation**2
+
+
+def _beside(found: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return the bins that were found, and all that touch one."""
+    from scipy.ndimage import binary_dilation
+
+    around: NDArray[np.bool_] = binary_dilation(found, np.ones([3] * found.ndim))
+    return around
 
 
 def _agreeing(

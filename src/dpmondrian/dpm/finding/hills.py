@@ -25,8 +25,13 @@ __all__ = ["DEPTH", "hills_of_grid", "region_deviation", "windows_of_hills"]
 
 _COARSE_WINDOWS, _WINDOWS, _FINE_WINDOWS = (4, 3, 2), (8, 6, 4, 3, 2), (6, 4, 3, 2)
 """Widths of windows, in bins, of the coarse, the middle and the fine grid."""
+_BOXES = {8: (6, 5), 6: (5, 4), 4: (3, 3), 3: (3, 2), 2: (2, 2)}
+"""In planes and space a window is a box moved over a box, of these widths: it sees as far in every direction. A square would see 1.41 times
+the rows of a slanted curve that it sees of one along its side, and curves would have hills."""
 _LINE_Z, _LEAST_Z = 5.0, 2.0
 """Least depth of a pass below a hill, in deviations, along a line, where a pass is the lowest of many windows; and wherever rows lie."""
+_OCTAVES = 5
+"""In windows up to so many doublings wide rows are looked at for lying along lines."""
 _SPIKES = 0.149
 """Two hills need two spikes. Where so many are expected, a table has two or more in 1 % of cases."""
 _WAY_AROUND = {2: 0.0, 3: 1.0}
@@ -69,7 +74,10 @@ def windows_of_hills(
     nested = _nested(door, grid, max(noisy_total, 1.0), cost)
     deviations = [door.deviation_at(part) for part in nested.costs(cost)]
     windows = [
-        (np.minimum(width / np.array(shape), 1.0), deviation * width ** (0.5 * len(shape)))
+        (
+            np.minimum(width / np.array(shape), 1.0),
+            deviation * math.fsum(_weights(width, len(shape))) ** (0.5 * len(shape)),
+        )
         for number, (shape, deviation) in enumerate(zip(nested.shapes, deviations, strict=True))
         for width in _widths(number, shape, len(nested.shapes))
     ]
@@ -169,7 +177,8 @@ def _at_width(
     dispersion: float,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Return seeds, regions and doubts after windows of one width were looked at."""
-    height, variance = _windows(rows, width).ravel(), np.maximum(_windows(noise, width), 0.0).ravel()
+    weights = _weights(width, rows.ndim)
+    height, variance = _windows(rows, weights).ravel(), np.maximum(_windows(noise, weights**2), 0.0).ravel()
     sampling = dispersion * np.maximum(height, 0.0)
     flatness = _along_a_line(rows, noise, width)
     least_z += (_LINE_Z - least_z) * flatness
@@ -222,34 +231,57 @@ def _sure_bins(
 
 
 def _highest_of_each(seeds: NDArray[np.int64], height: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the number of a hill at the highest of its seeds, 0 elsewhere."""
+    """Return the number of a hill at the highest of its seeds, the last one of equals; 0 elsewhere."""
     mark = np.zeros(len(seeds), dtype=np.int64)
     [known] = np.nonzero(seeds)
-    ordered = known[np.lexsort((height[known], seeds[known]))]
-    is_last = np.append(seeds[ordered][1:] != seeds[ordered][:-1], True)
-    mark[ordered[is_last]] = seeds[ordered[is_last]]
+    top, last = np.full(int(seeds.max()) + 1, -np.inf), np.full(int(seeds.max()) + 1, -1)
+    np.maximum.at(top, seeds[known], height[known])
+    highest = known[height[known] == top[seeds[known]]]
+    np.maximum.at(last, seeds[highest], highest)
+    mark[last[last >= 0]] = np.flatnonzero(last >= 0)
     return mark
 
 
-def _windows(values: NDArray[np.float64], width: int) -> NDArray[np.float64]:
-    """Return the sum over the window around every bin; there is nothing beyond the grid."""
-    from scipy.ndimage import uniform_filter
+def _weights(width: int, n_columns: int) -> NDArray[np.float64]:
+    """Return the weights of the bins of a window along a column. Their squares have the same sum, so rows seen vary like rows counted."""
+    first, second = (width, 1) if n_columns == 1 else _BOXES[width]
+    weights = np.convolve(np.ones(first), np.ones(second))
+    even: NDArray[np.float64] = weights * (weights.sum() / (weights**2).sum())
+    return even
 
-    sums: NDArray[np.float64] = uniform_filter(values, width, mode="constant") * width**values.ndim
-    return sums
+
+def _windows(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the weighted sum over the window around every bin; there is nothing beyond the grid."""
+    from scipy.ndimage import correlate1d
+
+    for axis in range(values.ndim):
+        values = correlate1d(values, weights, axis=axis, mode="constant")
+    return values
 
 
 def _along_a_line(rows: NDArray[np.float64], noise: NDArray[np.float64], width: int) -> float:
     """Return 1 where rows lie along lines, 0 where they fill a plane or space, or lie in spots; between, by their own dimension.
 
-    That is the logarithm of how many more rows a window of twice the width holds around a row, without noise.
+    That is the logarithm of how many more other rows a square of twice the width holds around a row, without noise. Spots may have any dimension at
+    one width, but not at the next as well. What is a line to wider squares only is a band: the more windows side by side, the less it matters.
     """
     if rows.ndim == 1:
         return 1.0
-    widths = [width, 2 * width] + ([4 * width] if 8 * width <= max(rows.shape) else [])
-    around = [float((rows * _windows(rows, w)).sum() - noise.sum()) for w in widths]
-    dimension = max(1.0 if a <= 0.0 or b <= a else math.log2(b / a) for a, b in pairwise(around))
-    return max(1.0 - abs(dimension - 1.0), 0.0) ** 4
+    half = max(rows.shape) / 2
+    widths = [width << octave for octave in range(_OCTAVES) if octave < 2 or width << octave <= half]
+    others = [float((rows * _squares(rows, wider)).sum() - noise.sum() - rows.sum()) for wider in widths]
+    dimensions = [math.log2(after / before) if 0.0 < before < after else 0.0 for before, after in pairwise(others)]
+    like_lines = [max(1.0 - abs(dimension - 1.0), 0.0) ** 4 for dimension in dimensions]
+    at_two_widths = [min(pair) for pair in pairwise(like_lines)] or like_lines
+    return max(like_line / math.sqrt(2.0**octave) for octave, like_line in enumerate(at_two_widths))
+
+
+def _squares(rows: NDArray[np.float64], width: int) -> NDArray[np.float64]:
+    """Return the rows in the square around every bin."""
+    from scipy.ndimage import uniform_filter
+
+    sums: NDArray[np.float64] = uniform_filter(rows, width, mode="constant") * width**rows.ndim
+    return sums
 
 
 def _without_clipped(rows: NDArray[np.float64], last: NDArray[np.int64], total: float) -> NDArray[np.float64]:
