@@ -67,14 +67,13 @@ def test_bands_are_lines_to_windows_that_are_wide_enough():
     generator = np.random.default_rng(0)
     turn = 2 * np.pi * generator.random(20_000)
     ring = 0.8 * np.c_[np.cos(turn), np.sin(turn)]
-    nothing = np.zeros((128, 128))
-    lines = [_along_a_line(binned(ring + generator.normal(0, sd, ring.shape)), nothing, 4) for sd in (0.0, 0.02, 0.05)]
-    assert lines[0] > 0.8
-    assert lines == sorted(lines, reverse=True)
-    assert lines[2] > 0.2
     blobs = generator.choice([-0.6, -0.2, 0.2, 0.6], (20_000, 2)) + generator.normal(0, 0.05, (20_000, 2))
-    for rows in (generator.uniform(-1, 1, (20_000, 2)), generator.normal(0, 0.2, (20_000, 2)), blobs):
-        assert all(_along_a_line(binned(rows), nothing, width) < 0.2 for width in (2, 4, 8))
+    planes = (generator.uniform(-1, 1, (20_000, 2)), generator.normal(0, 0.2, (20_000, 2)), blobs)
+    rings = (ring + generator.normal(0, sd, ring.shape) for sd in (0.0, 0.02, 0.05))
+    nothing = np.zeros((128, 128))
+    line, narrow, wide = (_along_a_line(binned(rows), nothing, 4) for rows in rings)
+    most_of_planes = max(_along_a_line(binned(rows), nothing, width) for rows in planes for width in (2, 4, 8))
+    assert 1.0 > line > narrow > wide > 5.0 * most_of_planes
 
 
 @pytest.mark.slow
