@@ -112,3 +112,12 @@ def test_promising_directions(n_hints, n_tried, deviation):
         np.testing.assert_array_equal(is_new, plainly_new)
         seen.add(len(found))
     assert len(seen) > 1 or deviation > 10.0
+
+
+def test_a_hint_that_promises_nothing_is_looked_along_alone():
+    directions, hump = np.eye(2), 1e4 * np.exp(-0.5 * np.linspace(-12.0, 12.0, 48) ** 2)
+    expected = np.stack([np.roll(hump, 12) + np.roll(hump, -12), hump])
+    for kernel in (promising, reference.promising):
+        what = (directions, expected, directions[:1], 1, 4, np.array([1, 2, 3, 4, 6, 8]), 2.0, 0.4, 0.1, 0.95, 0.8, 1.5, 6.0, 1.15)  # fmt: skip
+        found, is_new, most = kernel(*what)
+        assert (found, is_new.tolist(), most) == ([1], [False, True], 1)

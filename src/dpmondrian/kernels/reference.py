@@ -304,7 +304,8 @@ def dispersions_along(counts, variance, difference, median, fewest):
     """
     medians = []
     for width, windows in ((1, counts), (2, counts[:-1] + counts[1:])):
-        parts = [windows[width * k : len(windows) - width * (len(difference) - 1 - k)] for k in range(len(difference))]
+        n_windows = max(len(windows) - width * (len(difference) - 1), 0)
+        parts = [windows[width * k :][:n_windows] for k in range(len(difference))]
         means = sum(parts) / len(parts)
         clear = means > np.maximum(2.0 * np.sqrt(width * variance), 5.0)
         differs = (
@@ -339,7 +340,8 @@ def promising(
     if not is_new.any():
         return [], is_new, min(most, 1)
     z = np.where(is_new, depths(expected, deviation), -np.inf)
-    while most > 1 and depths(expected[[z.argmax()]], deviation * np.sqrt(most))[0] < clear:
+    best = np.flatnonzero(is_new)[z[is_new].argmax()]
+    while most > 1 and depths(expected[[best]], deviation * np.sqrt(most))[0] < clear:
         most -= 1
     worth = np.round(np.where((np.abs(directions) > 0.999).any(axis=1), z * columns_first, z), 6)
     best_first = [i for i in np.argsort(-worth, kind="stable").tolist() if z[i] >= least]

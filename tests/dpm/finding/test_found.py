@@ -93,6 +93,14 @@ def test_whole_numbers_that_nobody_declared_are_not_clusters(values):
     assert [found(np.clip(rows, 0, 1), seed).n_clusters_ for seed in range(3)] == [1, 1, 1]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "n_rows"), [("normal", 300_000), ("skewed", 100_000)])
+def test_whole_numbers_are_not_clusters_where_bins_are_not_divided(kind, n_rows):
+    """In the wider bins every fifth holds none of them."""
+    rows = np.rint(one_cloud(kind, n_rows, 2, np.random.default_rng(0)) * 100) / 100
+    assert max(found(rows, seed).n_clusters_ for seed in range(3)) <= 2
+
+
 def test_whole_numbers_beside_a_category_are_not_clusters():
     """They are looked at along lines, whose bins hold one of them or none. The two plans may be apart, ages are not."""
     generator = np.random.default_rng(5)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dpmondrian.dpm.finding.dispersion import dispersion_along
-from dpmondrian.dpm.finding.grids import Level
-from dpmondrian.dpm.finding.heaps import evened, heap_distances, spread_over
+from dpmondrian.dpm.finding.grids import Level, repeated, sums_of_blocks
+from dpmondrian.dpm.finding.heaps import evened, heap_distances, on_heaps, spread_over
 from dpmondrian.dpm.finding.hills import DEPTH
 from dpmondrian.dpm.finding.valleys import threshold, valleys
 
@@ -79,6 +79,21 @@ def test_heaps_in_bins_that_are_not_divided():
     for spread in (1.0, 2.0, 4.0):  # of clusters in bins of 4
         clusters = generator.normal(generator.integers(0, 5, (3_000, 2)) * 20.0 + 10.0, spread)
         assert heap_distances(undivided(counted(clusters, [26, 26]), 4)) == [0.0, 0.0]
+
+
+def test_bins_that_are_not_divided_leave_no_gaps_between_heaps():
+    values = np.random.default_rng(8).integers(0, 101, (1_000_000, 2))
+    finest = counted(values * (100.0 / 101.0) + 0.3, [512, 512])  # bins of 4 are hardly narrower than the distance
+    before = Level(sums_of_blocks(finest.rows, (4, 4)), np.full((128, 128), 16.0 * NOISE**2))
+    is_divided = repeated(np.arange(128)[:, None] + np.arange(128) < 100, (4, 4))
+    rows, variances = (repeated(field / 16.0, (4, 4)) for field in (before.rows, before.variances))
+    finest = Level(np.where(is_divided, finest.rows, rows), np.where(is_divided, 0.5, 1.0) * variances)
+    gathered = on_heaps(before, finest, [512 / 101.0] * 2)
+    assert sums_of_blocks(gathered, (4, 4)) == pytest.approx(before.rows)
+    np.testing.assert_array_equal(gathered[is_divided], finest.rows[is_divided])
+    for axis in range(2):
+        along = sums_of_blocks(spread_over(gathered, [512 / 101.0] * 2), (4, 4))[80:120, 80:120].sum(axis=axis)
+        assert along.min() > (1.0 - DEPTH) * along.max()
 
 
 def test_rows_that_were_clipped_to_bounds_hide_no_heaps():

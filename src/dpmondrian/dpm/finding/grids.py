@@ -98,7 +98,7 @@ class Level:
 def counted(engine: Engine, door: Door, nested: Nested, cost: float) -> list[Level]:
     """Return noisy rows in the bins of all grids, which agree with each other.
 
-    Of the finest grid only bins are counted that lie in dense ones; the others are counted again as they are.
+    Of the finest grid only bins are counted that lie in dense ones, or in some beside them; the others are counted again as they are.
 
     Privacy
     -------
@@ -127,21 +127,21 @@ def _count_finest(
     weights: list[NDArray[np.float64]],
     totals: list[NDArray[np.float64]],
 ) -> None:
-    """Add the counts of the last draw: fine bins within dense ones, and the other bins of the grid before."""
+    """Add the counts of the last draw: fine bins within those that released counts divide, and the other bins of the grid before."""
     last = len(nested.shapes) - 1
     deviation, before = door.deviation(GRID, last), door.deviation(GRID, last - 1)
     n_parts = int(np.prod(nested.factors[-1]))
     known = totals[last - 1] / weights[last - 1]
     least = _DENSE * math.sqrt(n_parts) * math.sqrt(deviation**2 + 4.0)
     may = (known > 4.0 * before) & (n_parts > 1)
-    dense = may & (known > least)
-    dense |= may & (known > _BESIDE * least) & _beside(dense)
-    fine = repeated(dense, nested.factors[-1])
-    exact_counts = np.concatenate([exact[last - 1][~dense], exact[last][fine]])
+    divided = may & (known > least)
+    divided |= may & (known > _BESIDE * least) & _beside(divided)
+    fine = repeated(divided, nested.factors[-1])
+    exact_counts = np.concatenate([exact[last - 1][~divided], exact[last][fine]])
     noisy = door.counts(GRID, last, exact_counts) / deviation**2
-    n_wide = int((~dense).sum())
-    totals[last - 1][~dense] += noisy[:n_wide]
-    weights[last - 1][~dense] += 1.0 / deviation**2
+    n_wide = int((~divided).sum())
+    totals[last - 1][~divided] += noisy[:n_wide]
+    weights[last - 1][~divided] += 1.0 / deviation**2
     totals[last][fine] += noisy[n_wide:]
     weights[last][fine] += 1.0 / deviation**2
 
@@ -182,6 +182,13 @@ def _agreeing(
         rows[level + 1] = np.where(even, repeated(rows[level] / n_parts, factor), fitted)
         variances[level + 1] = np.where(even, repeated(variances[level] / n_parts, factor), variances[level + 1])
     return [Level(r, v) for r, v in zip(rows, variances, strict=True)]
+
+
+def is_divided(before: Level, finest: Level) -> NDArray[np.bool_]:
+    """Return which bins of the finest grid were counted; rows and variances of others are even parts of those of the grid before."""
+    factor = tuple(fine // own for fine, own in zip(finest.rows.shape, before.rows.shape, strict=True))
+    divided: NDArray[np.bool_] = finest.variances != repeated(before.variances / math.prod(factor), factor)
+    return divided
 
 
 def in_blocks(shape: tuple[int, ...], factor: tuple[int, ...]) -> list[int]:

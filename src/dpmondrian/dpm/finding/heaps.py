@@ -12,10 +12,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmondrian.dpm.finding.grids import Level
+from dpmondrian.dpm.finding.grids import Level, is_divided, repeated
 from dpmondrian.kernels.heaps import single_bins, spikes
 
-__all__ = ["evened", "heap_distances", "spread_over"]
+__all__ = ["evened", "heap_distances", "on_heaps", "spread_over"]
 
 _RISE = 1.5
 """A heap holds so many times the rows of the bins beside it, beyond chance."""
@@ -25,6 +25,8 @@ _NARROW = 0.15
 """The bins beside a heap hold hardly more rows than those beyond, relative to its own; a cluster's do."""
 _JITTER, _REGULAR = 1.0, 0.8
 """Most distances between heaps are alike but for a bin."""
+_LEADS = np.linspace(-0.5, 0.5, 41)
+"""Over a whole column, a distance that is known from spikes leads at most this part of itself astray."""
 _BY_CHANCE = 0.01
 """Spikes at any places are at equal distances with less than this probability, or they are no heaps."""
 _ALL = 0.95
@@ -113,6 +115,41 @@ def _probability(n_gaps: int, gap: float) -> float:
 def _probability_of_bin(n_bins: int) -> float:
     """Return how likely a spike that lies anywhere is within a bin of a bound, or of any other place."""
     return min(1.0, (2.0 * _JITTER + 1.0) / n_bins)
+
+
+def on_heaps(before: Level, finest: Level, distances: list[float]) -> NDArray[np.float64]:
+    """Return rows in the finest grid, those of bins that were not divided on the heaps within them.
+
+    Spread evenly over such a bin, they would stay in it, and a bin that lies between two heaps would stay a gap.
+    """
+    factor = tuple(fine // own for fine, own in zip(finest.rows.shape, before.rows.shape, strict=True))
+    rows = repeated(before.rows, factor)
+    for axis, (distance, n_parts) in enumerate(zip(distances, factor, strict=True)):
+        others = tuple(other for other in range(rows.ndim) if other != axis)
+        shares = _shares_of_heaps(finest.rows.sum(axis=others), distance, n_parts)
+        rows = rows * np.expand_dims(shares, others)
+    gathered: NDArray[np.float64] = np.where(is_divided(before, finest), finest.rows, rows)
+    return gathered
+
+
+def _shares_of_heaps(rows: NDArray[np.float64], distance: float, n_parts: int) -> NDArray[np.float64]:
+    """Return which share of the rows of a wider bin, of so many parts, is in each bin of a column: even shares where a wider bin has no heap.
+
+    Distance and place of the heaps are those of the wave that fits the rows of the column best.
+    """
+    n_bins = len(rows)
+    is_heap = np.zeros(n_bins)
+    if distance > 1.0:
+        tried = distance * (1.0 + _LEADS * distance / n_bins)
+        waves = np.exp(2j * math.pi * np.arange(n_bins) / tried[:, None]) @ rows
+        best = int(np.abs(waves).argmax())
+        first = float(np.angle(waves[best])) / (2.0 * math.pi) * tried[best]
+        places = np.rint(np.arange(first, n_bins, tried[best])).astype(np.int64)
+        is_heap[places[(places >= 0) & (places < n_bins)]] = 1.0
+    in_bins = is_heap.reshape(-1, n_parts)
+    n_heaps = in_bins.sum(axis=1, keepdims=True)
+    shares: NDArray[np.float64] = np.where(n_heaps > 0, in_bins / np.maximum(n_heaps, 1.0), 1.0 / n_parts)
+    return shares.ravel()
 
 
 def spread_over(field: NDArray[np.float64], distances: list[float]) -> NDArray[np.float64]:

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmondrian.dpm.finding.dispersion import dispersion_of_grid
-from dpmondrian.dpm.finding.grids import Level, Nested, counted, repeated, sums_of_blocks
-from dpmondrian.dpm.finding.heaps import heap_distances, spread_over
+from dpmondrian.dpm.finding.grids import Level, Nested, counted, is_divided, repeated, sums_of_blocks
+from dpmondrian.dpm.finding.heaps import heap_distances, on_heaps, spread_over
 from dpmondrian.dpm.partition import Everything, GridMap, Partition
 from dpmondrian.engines import Engine, Grid
 from dpmondrian.kernels.hills import flood
@@ -123,7 +123,7 @@ def _without_heaps(levels: list[Level], nested: Nested, distances: list[float]) 
 
     Rows move in the finest grid, and in wider bins with them: of values that are hardly narrower than a bin, some bins hold one and others two.
     """
-    moved = spread_over(levels[-1].rows, distances) - levels[-1].rows
+    moved = spread_over(on_heaps(levels[-2], levels[-1], distances), distances) - levels[-1].rows
     found = []
     for level, shape in zip(levels, nested.shapes, strict=True):
         own_bins = tuple(fine // own for fine, own in zip(nested.shapes[-1], shape, strict=True))
@@ -161,9 +161,7 @@ def _n_counted(levels: list[Level], number: int) -> int:
     before, level = levels[-2], levels[-1]
     if number < len(levels) - 1:
         return before.rows.size
-    factor = tuple(fine // own for fine, own in zip(level.rows.shape, before.rows.shape, strict=True))
-    is_divided = level.variances != repeated(before.variances / math.prod(factor), factor)
-    return max(before.rows.size, int(is_divided.sum()))
+    return max(before.rows.size, int(is_divided(before, level).sum()))
 
 
 def _at_width(
